@@ -138,18 +138,19 @@ def _choose(
     candidates: Sequence[Trial], *, front: Sequence[Trial], written: Trial
 ) -> _Choice | None:
     """The best compromise; None if what is written stays."""
-    choices = front
+    choices = list(front)
     if written in candidates:
         # What is written does not flap more than the others, so a change must be worth it.
-        choices = [
-            trial
-            for trial in front
-            if trial.moves <= written.moves and trial.regret < written.regret - CLEARLY
-        ]
+        choices = [trial for trial in front if _is_worth_it(trial, written)]
     if not choices:
         return None
     best = min(choices, key=lambda trial: (_distance(trial, front), trial.stickiness))
     return _Choice(trial=best, reason=_changed(best, written))
+
+
+def _is_worth_it(trial: Trial, written: Trial) -> bool:
+    """Whether a trial has clearly less regret, and no more moves."""
+    return trial.moves <= written.moves and trial.regret < written.regret - CLEARLY
 
 
 def _distance(trial: Trial, front: Sequence[Trial]) -> float:

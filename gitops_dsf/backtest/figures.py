@@ -103,7 +103,7 @@ def _lead(
 
 
 def _score_at(number: int, column: Column | None) -> int:
-    """The score at a point; 0, as in OCM, if it is never published."""
+    """The score at a point; 0, as OCM 1.2.1 counts it, if it is never published."""
     return 0 if column is None else int(column[number])
 
 

@@ -75,6 +75,7 @@ class PacedReplay:
     def run(self, *, stop: Callable[[], bool] = lambda: False) -> Mapping[str, PacedLine]:
         """What they decided, by namespace/name; nothing if `stop` became true before the end."""
         for _ in self.points():
+            # Half of a replay would look like a fleet that stopped moving.
             if stop():
                 return {}
         for key in tuple(self._waiting_since):
@@ -175,11 +176,11 @@ class PacedReplay:
 
     def _end_moves(self, now: float) -> None:
         """Ends the moves of earlier points, and forgets those on which nothing depends any more."""
-        moves = tuple(
-            move.entered(Phase.ENDED, now) if move.under_way and move.since < now else move
-            for move in self.ledger.moves
-        )
-        ledger = msgspec.structs.replace(self.ledger, moves=moves)
+        moves: list[LedgerMove] = []
+        for move in self.ledger.moves:
+            has_ended = move.under_way and move.since < now
+            moves.append(move.entered(Phase.ENDED, now) if has_ended else move)
+        ledger = msgspec.structs.replace(self.ledger, moves=tuple(moves))
         self.ledger = ledger.pruned(kept=self._remembered, now=now)
 
     def _stop_waiting(self, key: str, now: float, *, began: bool) -> None:

@@ -11,7 +11,7 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import required_scores, without_score_predicates
 from gitops_dsf.hub.points import mean_weight
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
-from gitops_dsf.simulator.prioritizers import Prioritizer, score
+from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, score
 from gitops_dsf.simulator.ranking import add_up
 
 
@@ -59,16 +59,16 @@ class PreparedPlacement:
         """
         # The time does not matter to these prioritizers.
         start = datetime.fromtimestamp(0, UTC)
-        results = [
-            score(
+        results: list[PrioritizerResult] = []
+        for prioritizer in self.fixed:
+            result = score(
                 prioritizer,
                 placement=self.placement,
                 state=self.state,
                 clusters=self.candidates,
                 now=start,
             )
-            for prioritizer in self.fixed
-        ]
+            results.append(result)
         return tuple(add_up(results, len(self.candidates)))
 
     @cached_property

@@ -35,6 +35,8 @@ def advice_on(
     """
     for placement in fleet.placements:
         prepared = backtest.placements.get(placement.key)
+        # Each setting is a pass over the whole history. The simulator, which special Placements
+        # need, would take minutes for each.
         if prepared is None or prepared.special or prepared.key not in backtest.lines:
             continue
         stickiness = placement.ranking.stickiness

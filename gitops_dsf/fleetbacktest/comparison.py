@@ -23,6 +23,7 @@ from gitops_dsf.fleetbacktest.questions import HistoryQuestion
 from gitops_dsf.fleetbacktest.result import RevisionResult
 from gitops_dsf.fleetbacktest.span import HistorySpan
 from gitops_dsf.hub.moves.flapping import WINDOW_SECONDS
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.journal.record import Record
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -180,13 +181,13 @@ class RevisionComparison:
         self, revision: RevisionHistory, tracks: Tracks, begin: float, stop: Callable[[], bool]
     ) -> Backtest:
         whole = revision.grid
+        # On the grid of the agents' cycles, so that each point is one that they would have had.
         first = min(max(0, math.ceil((begin - whole.start) / whole.step)), whole.count - 1)
         grid = TimeGrid(start=whole.at(first), step=whole.step, count=whole.count - first)
-        placements = {
-            key: placement
-            for key, placement in revision.placements.items()
-            if key not in revision.unknown
-        }
+        placements: dict[str, Placement] = {}
+        for key, placement in revision.placements.items():
+            if key not in revision.unknown:
+                placements[key] = placement
         # Clusters and taints are those of now. Scores and decisions of now are none of the past.
         state = hub_state(revision.fleet, self._snapshot, scores={}, decisions=(), only=placements)
         return run(
@@ -218,6 +219,8 @@ class RevisionComparison:
             advice={},
             unpaced=_without_pace(revision, backtest),
         )
+        # Without other deadbands nothing was tried, and a short history says nothing about
+        # settings.
         if len(histories) == 1 or is_short(backtest.grid):
             return side
         paced = {key: paced for key, paced in revision.paced.items() if key not in revision.unknown}
@@ -239,10 +242,11 @@ def _figures(
     replayed = moves_with_phases(
         backtest, intervals=intervals, together=frozenset(on_hub), stop=stop
     )
-    return {
-        key: figures(backtest, key, window=window, replayed=replayed.get(key, ()))
-        for key in backtest.lines
-    }
+    by_key: dict[str, Figures] = {}
+    for key in backtest.lines:
+        moves = replayed.get(key, ())
+        by_key[key] = figures(backtest, key, window=window, replayed=moves)
+    return by_key
 
 
 def _undecided(backtest: Backtest) -> dict[str, str]:

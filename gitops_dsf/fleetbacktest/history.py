@@ -15,7 +15,7 @@ from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.gridpublisher import GridPublisher
 from gitops_dsf.backtest.publisher import NO_LABELS, Labels
 from gitops_dsf.backtest.rawscores import Results, Values
-from gitops_dsf.backtest.track import Tracks
+from gitops_dsf.backtest.track import Track, Tracks
 from gitops_dsf.fleetbacktest.questions import Questions, questions_of
 from gitops_dsf.fleetbacktest.span import HistorySpan
 from gitops_dsf.hub.objects import Placement
@@ -82,6 +82,7 @@ class RevisionHistory:
     @property
     def grid(self) -> TimeGrid:
         """The points of the whole span at which the revision decides."""
+        # The shortest interval: no score changes between two of its points.
         intervals = [_interval(scorer) for scorer in self.questions.scorers.values()]
         return self.span.grid(min(intervals, default=DEFAULT_STEP))
 
@@ -105,6 +106,7 @@ class RevisionHistory:
 
     def add(self, resource: str, first: int, count: int, results: Results) -> None:
         """Takes the raw scores of a score at `count` points of its grid, from `first` on."""
+        # A cluster without any result had failed cycles, and its last scores expired.
         nothing: dict[Labels, Values] = {NO_LABELS: np.full(count, np.nan)}
         missing = self.missing.setdefault(resource, {})
         leading = self.leading.setdefault(resource, {})
@@ -124,13 +126,12 @@ class RevisionHistory:
         """What was published. Forgets Placements by scores of which the history has nothing."""
         histories: dict[int | None, Tracks] = {}
         for deadband, by_resource in self.publishers.items():
-            tracks = {}
+            tracks: dict[str, dict[str, Track]] = {}
             for resource, by_cluster in by_resource.items():
-                for publisher in by_cluster.values():
+                tracks[resource] = {}
+                for cluster, publisher in by_cluster.items():
                     publisher.finish()
-                tracks[resource] = {
-                    cluster: publisher.track for cluster, publisher in by_cluster.items()
-                }
+                    tracks[resource][cluster] = publisher.track
             histories[deadband] = tracks
         reasons: dict[str, str] = {}
         for resource, of_resource in histories[None].items():
@@ -155,9 +156,8 @@ class RevisionHistory:
         for resource, by_cluster in tracks.items():
             firsts = [track.at[0] for track in by_cluster.values() if len(track)]
             waited = min(firsts, default=grid.start) + WAITED * length
-            begins[resource] = max(
-                (first for first in firsts if first <= waited), default=grid.start
-            )
+            in_time = [first for first in firsts if first <= waited]
+            begins[resource] = max(in_time, default=grid.start)
             if begins[resource] > latest:
                 score_name = self.questions.scorers[resource].score_name
                 since = timestamp_of(begins[resource])
@@ -217,6 +217,7 @@ def history_of(
     placements = dict(typed)
     paced: dict[str, Paced] = {}
     for key, placement in typed.items():
+        # With the weights on the hub a paced Placement never moves, so the pace is replayed apart.
         ranking = paced_ranking(placement)
         if ranking is not None:
             paced[key] = Paced.of(placement, ranking)
@@ -230,19 +231,20 @@ def history_of(
     # Each deadband publishes other scores of the same raw ones, which are read only once.
     publishers: dict[int | None, dict[str, dict[str, GridPublisher]]] = {}
     for deadband in (None, *deadbands):
-        publishers[deadband] = {
-            resource: _publishers(fleet, scorer, deadband, span)
-            for resource, scorer in questions.scorers.items()
-        }
+        publishers[deadband] = {}
+        for resource, scorer in questions.scorers.items():
+            publishers[deadband][resource] = _publishers(fleet, scorer, deadband, span)
+    not_asked_for: list[str] = []
+    for key in applied(fleet).placements:
+        if key not in typed and is_paced(fleet, key):
+            not_asked_for.append(key)
     history = RevisionHistory(
         title=title,
         fleet=fleet,
         span=span,
         placements=placements,
         paced=paced,
-        not_asked_for=tuple(
-            key for key in applied(fleet).placements if key not in typed and is_paced(fleet, key)
-        ),
+        not_asked_for=tuple(not_asked_for),
         ranks=ranks,
         questions=questions,
         publishers=publishers,
@@ -262,10 +264,10 @@ def _publishers(
         )
         summary = msgspec.structs.replace(summary, publish=rule)
     grid = span.grid(_interval(scorer))
-    return {
-        cluster: GridPublisher(scorer=summary, cluster=cluster, grid=grid)
-        for cluster in sorted(fleet.runs_on[scorer.name])
-    }
+    publishers: dict[str, GridPublisher] = {}
+    for cluster in sorted(fleet.runs_on[scorer.name]):
+        publishers[cluster] = GridPublisher(scorer=summary, cluster=cluster, grid=grid)
+    return publishers
 
 
 def _interval(scorer: EffectiveScorer) -> int:

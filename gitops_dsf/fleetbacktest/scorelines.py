@@ -59,9 +59,10 @@ def score_lines(backtest: Backtest, key: str, named: Sequence[str], *, start: fl
     bounds: list[Sequence[LinePoint]] = []
     if stickiness:
         for held in backtest.lines[key].held(end=grid.count):
-            columns = [
-                prepared.names.index(name) for name in held.clusters if name in prepared.names
-            ]
+            columns: list[int] = []
+            for name in held.clusters:
+                if name in prepared.names:
+                    columns.append(prepared.names.index(name))
             first = math.ceil(held.first / size)
             end = math.ceil(held.end / size)
             if columns and first < end:
@@ -96,6 +97,4 @@ def _clusters(prepared: PreparedPlacement, named: Sequence[str], means: _Means) 
 
 
 def _line(times: Sequence[float], values: npt.NDArray[np.float64]) -> Sequence[LinePoint]:
-    return [
-        LinePoint(seconds, value) for seconds, value in zip(times, values.tolist(), strict=True)
-    ]
+    return list(map(LinePoint, times, values.tolist()))

@@ -185,10 +185,8 @@ def _plain_placement(generators: list[Any]) -> str:
         ]:
             # A merge keeps the number of the decision's entries (Argo CD 3.6.1). Elements that add
             # labels and claims to a cluster change no name.
-            is_plain = _is_hollow([listed, with_list, merged, beside]) and all(
-                isinstance(element, dict) and element.keys() <= {"name", "labels", "claims"}
-                for element in clusters
-            )
+            is_plain = _is_hollow([listed, with_list, merged, beside])
+            is_plain = is_plain and all(map(_only_describes, clusters))
             return _plain_placement([decisions]) if is_plain else ""
         case [
             {
@@ -203,6 +201,11 @@ def _plain_placement(generators: list[Any]) -> str:
             if is_plain and labels.keys() == {names.PLACEMENT_LABEL}:
                 return str(labels[names.PLACEMENT_LABEL])
     return ""
+
+
+def _only_describes(element: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Whether an element of a list adds only labels and claims to a cluster."""
+    return isinstance(element, dict) and element.keys() <= {"name", "labels", "claims"}
 
 
 def _is_hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON

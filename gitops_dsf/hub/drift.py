@@ -63,11 +63,11 @@ def read_config(data: object, *, where: str) -> Config:
 
 def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[ConfigChange, ...]:
     """Compares two flat configurations. Returns the fields that differ, in order of path."""
-    return tuple(
-        ConfigChange(path, before.get(path), after.get(path))
-        for path in sorted(before.keys() | after.keys())
-        if before.get(path) != after.get(path)
-    )
+    changes: list[ConfigChange] = []
+    for path in sorted(before.keys() | after.keys()):
+        if before.get(path) != after.get(path):
+            changes.append(ConfigChange(path, before.get(path), after.get(path)))
+    return tuple(changes)
 
 
 def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any]:

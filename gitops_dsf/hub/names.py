@@ -10,6 +10,7 @@ GROUP_NAME_LABEL: Final = f"{OCM_GROUP}/decision-group-name"
 GROUP_INDEX_LABEL: Final = f"{OCM_GROUP}/decision-group-index"
 CLUSTER_SET_LABEL: Final = f"{OCM_GROUP}/clusterset"
 DISABLE_ANNOTATION: Final = f"{OCM_GROUP}/experimental-scheduling-disable"
+"""On a Placement: OCM 1.2.1 leaves its decision as it is, also for a cluster that is gone."""
 AVAILABLE_CONDITION: Final = "ManagedClusterConditionAvailable"
 """On a ManagedCluster: whether its agent renews its lease (OCM api, cluster/v1 types.go)."""
 REFRESH_ANNOTATION: Final = "argocd.argoproj.io/application-set-refresh"
@@ -20,8 +21,9 @@ PULL_ANNOTATION: Final = "apps.open-cluster-management.io/ocm-managed-cluster"
 """On an Application that OCM's pull integration delivers: its cluster. Its destination is the hub.
 """
 PULL_LABEL: Final = "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
-"""On an Application that OCM's pull integration delivers, and in the template of its
-ApplicationSet.
+"""On an Application that OCM's pull integration delivers.
+
+It is in the template of its ApplicationSet.
 """
 APPLICATION_LABEL: Final = "gitops-dsf.io/application"
 """On an Application: the ApplicationSet that was rendered for it."""
@@ -54,7 +56,9 @@ MAINTENANCE_CONFIGMAP: Final = "gitops-dsf-maintenance"
 Without it the reconciler leaves taints as they are.
 """
 MAINTENANCE_KEY: Final = "maintenance"
-"""The only key of that ConfigMap; and of ConfigMap gitops-dsf-moves: who is left on drained
+"""The only key of that ConfigMap.
+
+In the ConfigMap gitops-dsf-moves the same key says which applications are still on drained
 clusters.
 """
 MAINTENANCE_TAINT: Final = "gitops-dsf.io/maintenance"

@@ -40,6 +40,8 @@ class KubernetesObject(Struct, frozen=True, rename="camel", gc=False):
 
 class LabelRequirement(Struct, frozen=True, rename="camel", gc=False):
     key: str = ""
+    # The CRDs check neither operators nor values. In a Placement OCM reports a mistake only when it
+    # schedules, and then it empties the decision.
     operator: str = ""
     values: tuple[str, ...] | None = None
 
@@ -50,14 +52,18 @@ class LabelSelector(Struct, frozen=True, rename="camel", gc=False):
 
 
 class ClaimSelector(Struct, frozen=True, rename="camel", gc=False):
+    # Claims are matched by the rules of label selectors.
     match_expressions: tuple[LabelRequirement, ...] | None = None
 
 
 class CelSelector(Struct, frozen=True, rename="camel", gc=False):
+    # An expression that fails on a cluster drops the cluster, and nothing reports it. One that does
+    # not compile empties the decision.
     cel_expressions: tuple[str, ...] | None = None
 
 
 class ClusterSelector(Struct, frozen=True, rename="camel", gc=False):
+    # All of them must match.
     label_selector: LabelSelector | None = None
     claim_selector: ClaimSelector | None = None
     cel_selector: CelSelector | None = None
@@ -74,6 +80,7 @@ class AddOnCoordinate(Struct, frozen=True, rename="camel", gc=False):
 
 
 class ScoreCoordinate(Struct, frozen=True, rename="camel", gc=False):
+    # Everything but BuiltIn is read as AddOn. API servers fill in BuiltIn where it is absent.
     type: str = ""
     # A built-in prioritizer that is configured twice counts once, the last time.
     built_in: str = ""
@@ -82,6 +89,7 @@ class ScoreCoordinate(Struct, frozen=True, rename="camel", gc=False):
 
 class PrioritizerConfig(Struct, frozen=True, rename="camel", gc=False):
     score_coordinate: ScoreCoordinate | None = None
+    # With 0 the prioritizer does not run. API servers fill in 1 where it is absent.
     weight: Int32 = 0
 
 
@@ -104,6 +112,7 @@ class Toleration(Struct, frozen=True, rename="camel", gc=False):
 
 
 class DecisionGroup(Struct, frozen=True, rename="camel", gc=False):
+    # A group without a cluster has no PlacementDecision. CEL is not evaluated in its selector.
     group_name: str = ""
     group_cluster_selector: ClusterSelector | None = None
 
@@ -158,6 +167,8 @@ class ClientConfig(
 class ManagedClusterSpec(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
     hub_accepts_client: bool | None = None
     """None if it is absent, which means false, or not known."""
+    # Without a renewal for five times as long, 300 s by default, OCM reports the cluster as
+    # Unknown.
     lease_duration_seconds: int | None = None
     managed_cluster_client_configs: tuple[ClientConfig, ...] | None = None
     # A plain list: two writers without a resourceVersion overwrite each other.
@@ -183,6 +194,7 @@ Resources = dict[str, str | int | float]
 
 
 class ManagedClusterStatus(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    # The scheduler reads no condition: a cluster that is not available has a taint.
     conditions: tuple[Condition, ...] | None = None
     version: ClusterVersion | None = None
     allocatable: Resources | None = None
@@ -246,14 +258,18 @@ class ManagedClusterSet(KubernetesObject, frozen=True):
 
 
 class ManagedClusterSetBinding(KubernetesObject, frozen=True):
+    # Its name is that of the set: OCM's webhook refuses another one. The scheduler does not look at
+    # the condition Bound.
     pass
 
 
 class ClusterDecision(Struct, frozen=True, rename="camel", gc=False):
+    # OCM fills in nothing else: neither a reason nor a score.
     cluster_name: str = ""
 
 
 class PlacementDecisionStatus(Struct, frozen=True, gc=False):
+    # Where OCM decides for no cluster, it writes one page with an empty list.
     decisions: tuple[ClusterDecision, ...] | None = None
 
 

@@ -69,6 +69,7 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def total_weight(self) -> int:
         """Dividing a weighted sum by it gives points (`gitops_dsf.hub.points`); never 0."""
+        # A score with a negative weight compares clusters as much as one with a positive weight.
         return sum(abs(term.weight) for term in self.terms) or 1
 
     @property

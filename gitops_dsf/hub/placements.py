@@ -73,10 +73,10 @@ class PlacementSummary(Struct, frozen=True):
         """
         if not self.predicates:
             return True
-        return any(
-            predicate.labels.matches(labels) and predicate.claims.matches(claims)
-            for predicate in self.predicates
-        )
+        for predicate in self.predicates:
+            if predicate.labels.matches(labels) and predicate.claims.matches(claims):
+                return True
+        return False
 
 
 def summary_of(placement: objects.Placement) -> PlacementSummary:
@@ -170,6 +170,7 @@ def resources_read(placement: objects.Placement) -> frozenset[str] | None:
     resources = {score.resource for score in _read_by_ocm(placement)}
     for expression in expressions(placement):
         literals = _NAMED.findall(expression)
+        # An argument that is no literal depends on the cluster.
         if expression.count(".scores(") != len(literals):
             return None
         for in_double_quotes, in_single_quotes in literals:
@@ -202,12 +203,11 @@ def _without_scores(predicate: objects.ClusterPredicate) -> objects.ClusterPredi
     selector = predicate.required_cluster_selector
     if selector is None or selector.cel_selector is None:
         return predicate
-    remaining = tuple(
-        expression
-        for expression in selector.cel_selector.cel_expressions or ()
-        if not _reads_scores(expression)
-    )
-    cel = objects.CelSelector(remaining)
+    remaining: list[str] = []
+    for expression in selector.cel_selector.cel_expressions or ():
+        if not _reads_scores(expression):
+            remaining.append(expression)
+    cel = objects.CelSelector(tuple(remaining))
     return objects.ClusterPredicate(msgspec.structs.replace(selector, cel_selector=cel))
 
 

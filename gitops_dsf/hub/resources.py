@@ -52,6 +52,8 @@ BINDINGS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managed
 PLACEMENTS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placements")
 DECISIONS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placementdecisions")
 SCORES: Final = Resource(group=SCORE_GROUP, version=SCORE_VERSION, plural=SCORE_PLURAL)
+# OCM 1.3 works with v1beta1, and a webhook converts v1alpha1
+# (docs/contributing/behaviour.md#the-next-ocm-13).
 ADDONS: Final = Resource(group=ADDON_GROUP, version="v1alpha1", plural="managedclusteraddons")
 SCORERS: Final = Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscorers")
 SCORING_CONFIGS: Final = Resource(

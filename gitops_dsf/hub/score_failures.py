@@ -33,15 +33,15 @@ def failure_groups(failures: Mapping[str, ScoreFailure]) -> tuple[FailureGroup, 
     by_reason: dict[str, list[str]] = {}
     for cluster in sorted(failures):
         by_reason.setdefault(failures[cluster].reason, []).append(cluster)
-    groups = [
-        FailureGroup(
+    groups: list[FailureGroup] = []
+    for reason, clusters in by_reason.items():
+        group = FailureGroup(
             reason=reason,
             clusters=tuple(clusters),
             message=_most_frequent(failures[cluster].message for cluster in clusters),
             since=_first(failures[cluster] for cluster in clusters),
         )
-        for reason, clusters in by_reason.items()
-    ]
+        groups.append(group)
     return tuple(sorted(groups, key=lambda group: (-len(group.clusters), group.reason)))
 
 

@@ -75,6 +75,8 @@ class AddOnPlacementScore(Struct, frozen=True, gc=False):
     """The object as the API server returns it. Its namespace is the cluster."""
 
     metadata: ScoreMetadata
+    # There is no spec, so a create or an apply of the whole object drops the scores
+    # (docs/contributing/behaviour.md#score-objects-have-no-spec).
     status: ScoreStatus | None = None
 
 
@@ -105,9 +107,11 @@ class OwnedScore(Struct, frozen=True, gc=False):
 
 def other_managers(entries: tuple[FieldsOwner, ...]) -> tuple[str, ...]:
     """Field managers other than our agent that write the status of a score of our agent."""
-    return tuple(
-        [entry.manager for entry in entries if entry.subresource == STATUS and not entry.ours]
-    )
+    managers: list[str] = []
+    for entry in entries:
+        if entry.subresource == STATUS and not entry.ours:
+            managers.append(entry.manager)
+    return tuple(managers)
 
 
 class ScoreFailure(Struct, frozen=True, gc=False):

@@ -38,6 +38,7 @@ class Requirement:
     def matches(self, labels: Mapping[str, str]) -> bool:
         if self.operator == "In":
             return self.key in labels and labels[self.key] in self.values
+        # As in Kubernetes, an object without the label passes.
         if self.operator == "NotIn":
             return self.key not in labels or labels[self.key] not in self.values
         return (self.key in labels) == (self.operator == "Exists")

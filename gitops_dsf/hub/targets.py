@@ -86,6 +86,7 @@ class TargetClusters:
 
     def masked(self, score_name: str) -> frozenset[str]:
         """Clusters that masks exclude from a score."""
+        # A mask names a score by a glob, so several masks may be about one score.
         masked = frozenset[str]()
         for pattern, clusters in self._excluded:
             if matches(score_name, pattern):

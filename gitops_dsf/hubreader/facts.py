@@ -25,6 +25,7 @@ def read_facts(
     """Reads a hub. Raises HubError when the hub does not answer, or is not a hub."""
     file_options = ("--kubeconfig", str(kubeconfig)) if kubeconfig else ()
     with HubClient(context=context, kubeconfig=kubeconfig) as hub:
+        # Every check depends on which kinds the hub serves.
         groups = hub.groups()
         if isinstance(groups, Unread):
             raise HubError(f"context {context}: {groups}")
@@ -77,6 +78,7 @@ def _of_argocd(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Co
     yield FactSource.DELIVERY, hub.read(applications, whole, labels=f"{PART_OF_LABEL}=gitops-dsf")
     secrets = Resource(plural="secrets", namespace=namespace)
     cluster_secrets = hub.read(secrets, whole, labels=_CLUSTER_SECRET, metadata_only=True)
+    # Their data has the credentials of clusters, which no check needs.
     yield FactSource.CLUSTER_SECRETS, cluster_secrets
 
 

@@ -171,6 +171,8 @@ class HubClient:
     def count(self, resource: Resource) -> int | None:
         """The number of objects, without reading them; None if the hub does not report it."""
         try:
+            # A list of one object says how many remain, if the API server knows: the field
+            # remainingItemCount is optional.
             content = self.get(resource.path, accept=METADATA_ONLY, limit="1")
         except ApiError:
             return None
@@ -220,6 +222,7 @@ class HubClient:
         try:
             yield
         except ApiError as error:
+            # Every other request would be refused, too.
             if error.status == HTTPStatus.UNAUTHORIZED:
                 raise HubError(f"context {self.context}: {error}; log in again") from error
             if error.status:

@@ -88,7 +88,9 @@ class Kubeconfig:
                     config_file=source,
                     context=self.context,
                     client_configuration=configuration,
+                    # Nothing is written, not even a token that an auth provider has renewed.
                     persist_config=False,
+                    # OpenSSL reads certificates from files, and a kubeconfig may have them inside.
                     temp_file_path=access.scratch(),
                 )
         except package.config.ConfigException as error:

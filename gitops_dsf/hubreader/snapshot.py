@@ -38,6 +38,7 @@ def observe(
 
 def read_snapshot(hub: HubClient, parts: PartReader, scores: ScoreReader) -> Snapshot:
     """Reads what `parts` allows. Raises HubError if the hub does not answer, or is not a hub."""
+    # Clusters first: whether this is a hub of OCM is known before a million scores are read.
     clusters = parts.take(
         HubPart.CLUSTERS, hub.read(resources.CLUSTERS, as_type(objects.ManagedCluster))
     )

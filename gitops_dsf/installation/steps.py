@@ -73,7 +73,7 @@ def leadership(
     if not (deployment.get("status") or {}).get("readyReplicas"):
         return InstallStep(name=name, done=False, state=_why_no_pod_is_ready(deployment, pods))
     claim = read_lease_claim(lease or {})
-    if claim.holder and claim.stands(now):
+    if claim.holder and claim.is_valid(now):
         return InstallStep(name=name, done=True, state=f"{claim.holder} leads")
     return InstallStep(name=name, done=False, state="no replica leads yet")
 

@@ -54,9 +54,10 @@ def _placement(document: Manifest) -> Manifest:
         if spec.get("prioritizerPolicy") is not None:
             spec["prioritizerPolicy"] = _policy(spec["prioritizerPolicy"])
         if spec.get("tolerations"):
-            spec["tolerations"] = [
-                {"operator": "Equal", **_present(toleration)} for toleration in spec["tolerations"]
-            ]
+            tolerations: list[Manifest] = []
+            for toleration in spec["tolerations"]:
+                tolerations.append({"operator": "Equal", **_present(toleration)})
+            spec["tolerations"] = tolerations
         strategy = spec.get("decisionStrategy") or {}
         if strategy.get("groupStrategy") is not None:
             groups = {"clustersPerDecisionGroup": "100%", **_present(strategy["groupStrategy"])}

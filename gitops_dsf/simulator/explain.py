@@ -206,10 +206,10 @@ def mean_scores(verdict: Verdict) -> Mapping[str, float]:
         return {}
     sums = add_up(scored, len(ranking.clusters))
     weight = mean_weight(verdict.prioritizers)
-    return {
-        verdict.state.names[cluster]: points_of(total, weight)
-        for cluster, total in zip(ranking.clusters, sums, strict=True)
-    }
+    points: dict[str, float] = {}
+    for cluster, total in zip(ranking.clusters, sums, strict=True):
+        points[verdict.state.names[cluster]] = points_of(total, weight)
+    return points
 
 
 def _scored(verdict: Verdict) -> list[PrioritizerResult]:

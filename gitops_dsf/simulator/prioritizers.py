@@ -75,11 +75,11 @@ def _prioritizers(policy: PrioritizerPolicy | None) -> tuple[Prioritizer, ...]:
     if mode != "Exact":
         configurations = (*DEFAULTS, *configurations)
     # With the weight 0 a prioritizer is not even made, so a mistake in it stays unseen.
-    return tuple(
-        _prioritizer(coordinate, weight)
-        for coordinate, weight in _merge(configurations)
-        if weight != 0
-    )
+    prioritizers: list[Prioritizer] = []
+    for coordinate, weight in _merge(configurations):
+        if weight != 0:
+            prioritizers.append(_prioritizer(coordinate, weight))
+    return tuple(prioritizers)
 
 
 def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoordinate, int]]:

@@ -199,11 +199,12 @@ class HubState:
     @cached_property
     def tainted(self) -> frozenset[int]:
         """Clusters with a taint that could drop them. PreferNoSelect never does."""
-        return frozenset(
-            position
-            for position, cluster in enumerate(self.clusters)
-            if any(taint.effect != "PreferNoSelect" for taint in cluster.taints)
-        )
+        tainted = set[int]()
+        for position, cluster in enumerate(self.clusters):
+            for taint in cluster.taints:
+                if taint.effect != "PreferNoSelect":
+                    tainted.add(position)
+        return frozenset(tainted)
 
     @cached_property
     def terminating(self) -> frozenset[int]:
@@ -276,10 +277,10 @@ class HubState:
     @cached_property
     def allocatable(self) -> Mapping[str, tuple[float | None, ...]]:
         """Allocatable CPU and memory as floats; None if allocatable or capacity is missing."""
-        return {
-            resource: tuple(_allocatable(cluster, resource) for cluster in self.clusters)
-            for resource in RESOURCES
-        }
+        columns: dict[str, tuple[float | None, ...]] = {}
+        for resource in RESOURCES:
+            columns[resource] = tuple(_allocatable(cluster, resource) for cluster in self.clusters)
+        return columns
 
     def placement(self, reference: object) -> Placement:
         """The Placement `namespace/name`.

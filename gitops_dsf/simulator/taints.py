@@ -170,9 +170,8 @@ def requeue_time(
     ends: list[datetime] = []
     tolerations = placement.spec.tolerations or ()
     for cluster in state.tainted.intersection(map(state.positions.get, own)):
-        answers = [
-            tolerate(taint, tolerations, True, now) for taint in state.clusters[cluster].taints
-        ]
+        taints = state.clusters[cluster].taints
+        answers = [tolerate(taint, tolerations, True, now) for taint in taints]
         # One taint that no toleration matches has dropped the cluster already.
         if None not in answers:
             ends.extend(answer.until for answer in answers if answer and answer.until)

@@ -210,7 +210,10 @@ class Verdict:
         """Clusters in the Placement's PlacementDecisions after the pass."""
         if self.outcome is not Outcome.SCHEDULED:
             return self.current
-        return frozenset(cluster for decision in self.decisions for cluster in decision.clusters)
+        clusters = set[str]()
+        for decision in self.decisions:
+            clusters.update(decision.clusters)
+        return frozenset(clusters)
 
     @cached_property
     def evicted(self) -> tuple[str, ...]:

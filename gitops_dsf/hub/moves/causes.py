@@ -38,7 +38,7 @@ class Cause(StrEnum):
     EDIT = "Edit"
     """The Placement was changed in git."""
     UNKNOWN = "Unknown"
-    """Nobody looked when it happened, or what the hub held does not explain it."""
+    """No reconciler watched when it happened, or what the hub held does not explain it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -111,6 +111,7 @@ def cause_of(
         scorer = largest_swing(*leads(cluster_return))
         if scorer is not None:
             causes[scorer] += 1
+    # Of equal counts the first name, so that two programs blame the same scorer.
     return min(causes, key=lambda name: (-causes[name], name), default=None)
 
 

@@ -19,7 +19,7 @@ class LeaseClaim:
     """None if it was never renewed, or if its time cannot be read."""
     lasts: timedelta
 
-    def stands(self, now: datetime) -> bool:
+    def is_valid(self, now: datetime) -> bool:
         """Returns whether the Lease has not expired at this time of the hub's clock."""
         return self.renewed is not None and now - self.renewed <= self.lasts
 

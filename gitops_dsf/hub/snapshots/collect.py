@@ -207,6 +207,7 @@ class _Collector:
     def _begin(self, name: str, clusters: Iterable[str], place: str) -> dict[str, PublishedScore]:
         """The table of a name. Raises SnapshotError if one of these clusters is in it already."""
         scores = self._scores.setdefault(name, {})
+        # A name is nearly always in one document, and then nothing has to be compared.
         if scores:
             for cluster in clusters:
                 if cluster in scores:
@@ -222,6 +223,7 @@ class _Collector:
 
 def _is_deeper(data: Any, limit: int) -> bool:  # noqa: ANN401 - whatever JSON holds
     """Whether objects and lists are nested in more than this many levels."""
+    # Level by level and without recursion, because the depth itself is what is not known.
     level = [data]
     for _ in range(limit):
         below: list[Any] = []

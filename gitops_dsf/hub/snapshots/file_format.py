@@ -124,9 +124,8 @@ def cluster(name: str, entry: ClusterEntry) -> objects.ManagedCluster:
     """The ManagedCluster, as far as an entry knows it."""
     claims = None
     if entry.claims is not None:
-        claims = tuple(
-            objects.ClusterClaim(key, value) for key, value in sorted(entry.claims.items())
-        )
+        in_order = sorted(entry.claims.items())
+        claims = tuple(objects.ClusterClaim(key, value) for key, value in in_order)
     return objects.ManagedCluster(
         Metadata(name, labels=entry.labels),
         objects.ManagedClusterSpec(taints=entry.taints),
@@ -152,8 +151,7 @@ def files(
         yield "decisions.json", _file(hub, f',\n"decisions": [\n{decisions}\n]')
     if snapshot.clusters:
         clusters = _lines(
-            f"{_json(name)}: {_json(_cluster_entry(snapshot.clusters[name]))}"
-            for name in sorted(snapshot.clusters)
+            _cluster_line(name, snapshot.clusters[name]) for name in sorted(snapshot.clusters)
         )
         yield "clusters.json", _file(hub, f',\n"clusters": {{\n{clusters}\n}}')
 
@@ -197,6 +195,10 @@ def _decision_entry(page: objects.PlacementDecision) -> DecisionEntry:
     return DecisionEntry(
         metadata.namespace or "", metadata.name, page.placement, page.cluster_names
     )
+
+
+def _cluster_line(name: str, cluster: objects.ManagedCluster) -> str:
+    return f"{_json(name)}: {_json(_cluster_entry(cluster))}"
 
 
 def _cluster_entry(cluster: objects.ManagedCluster) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def reconciler(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     lease = facts.one(FactSource.LEASES)
     pods = facts.of(FactSource.RECONCILER_PODS)
     leadership = read_lease_claim(lease or {})
-    is_led = leadership.stands(facts.inputs.now)
+    is_led = leadership.is_valid(facts.inputs.now)
     reasons = obstacles(pods)
     get_pods = facts.on_hub("get", "pods", "-l", POD_LABEL)
     if reasons and not is_led:

@@ -25,10 +25,10 @@ NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 def test_a_lease_stands_until_its_duration_after_the_last_renewal_is_over(
     spec: dict[str, Any], stands: bool
 ) -> None:
-    assert read_lease_claim({"spec": spec}).stands(NOW) is stands
+    assert read_lease_claim({"spec": spec}).is_valid(NOW) is stands
 
 
 def test_a_lease_that_was_given_up_has_no_holder() -> None:
     leadership = read_lease_claim({"spec": {"holderIdentity": "", "renewTime": NOW.isoformat()}})
-    assert (leadership.holder, leadership.stands(NOW + timedelta(seconds=15))) == ("", True)
+    assert (leadership.holder, leadership.is_valid(NOW + timedelta(seconds=15))) == ("", True)
     assert read_lease_claim({}).holder == ""
