@@ -3,7 +3,7 @@
 from typing import Final
 
 from dsf_runtime.calls import FailureKind
-from dsf_wire.scored import Reason, Stage
+from dsf_wire.scored import Reason, ScoredReason, Stage, scored_reason
 
 _KINDS: Final = {FailureKind.UNKNOWN_HOST: Reason.UNREACHABLE, FailureKind.CERTIFICATE: Reason.TLS}
 """Other kinds have reasons with the same name."""
@@ -47,11 +47,19 @@ class AgentError(Exception):
         reason: Reason,
         retry_after: float | None = None,
         stage: Stage = "score",
+        scored: ScoredReason | None = None,
     ) -> None:
+        """``scored`` is for failures that reason and stage alone do not tell apart."""
         super().__init__(message)
         self.reason = reason
+        self._scored = scored
         self.retry_after = retry_after
         self.stage = stage
+
+    @property
+    def scored(self) -> ScoredReason:
+        """The reason of the condition `Scored` on the hub."""
+        return self._scored or scored_reason(self.reason, stage=self.stage)
 
     def without_traceback(self, message: str = "", *, stage: Stage | None = None) -> "AgentError":
         """The same failure without its traceback.
@@ -64,4 +72,5 @@ class AgentError(Exception):
             reason=self.reason,
             retry_after=self.retry_after,
             stage=stage or self.stage,
+            scored=self._scored,
         )

@@ -5,7 +5,7 @@ import itertools
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -128,8 +128,14 @@ class AgentMetrics:
         self.warnings = counter("source_warnings", "Warnings in answers of the source.", SCORER)
         self.publishes = counter(
             "publish",
-            "Decisions about a write: written, unchanged, deferred or failed.",
+            "Decisions about a write: written, unchanged, deferred or failed; or condition, for"
+            " the condition Scored where no write of scores carries it.",
             *(SCORER, "outcome"),
+        )
+        self.without_scores = gauge(
+            "clusters_without_scores",
+            "Clusters without new scores now, by the reason of the condition Scored on the hub.",
+            *(SCORER, "reason"),
         )
         self.deletions = counter(
             "deleted_scores", "AddOnPlacementScores deleted because their scorer was removed."
@@ -211,6 +217,12 @@ class ScorerMetrics:
         self.all.missing.remove_by_labels({SCORER: self.name})
         for cluster in clusters:
             self.all.missing.labels(self.name, cluster).set(1)
+
+    def has_no_scores(self, reasons: Mapping[str, int]) -> None:
+        """Shows on how many clusters there are no scores, by reason."""
+        self.all.without_scores.remove_by_labels({SCORER: self.name})
+        for reason, clusters in reasons.items():
+            self.all.without_scores.labels(self.name, reason).set(clusters)
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:

@@ -33,6 +33,7 @@ from dsf_wire.constants import (
     RUNS_ON_LABEL,
     SCORER_LABEL,
 )
+from dsf_wire.scored import MAX_CONDITION_MESSAGE, MAX_CONDITION_REASON, SCORED
 from gitops_dsf.hub.names import (
     APPLICATION_REFRESH_ANNOTATION,
     HUB_SCORER,
@@ -98,6 +99,9 @@ def score_policies(fleet: CheckedFleet, *, of_agents: bool) -> Iterator[Object]:
         on_spokes=_listed(fleet, on_hub=False),
         most_scores=MAX_SCORE_ITEMS,
         longest_name=MAX_ITEM_NAME,
+        scored=SCORED,
+        longest_message=MAX_CONDITION_MESSAGE,
+        longest_reason=MAX_CONDITION_REASON,
         our_labels=_text(_LABELS),
         our_labels_text=", ".join(_LABELS),
     )

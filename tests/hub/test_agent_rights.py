@@ -189,6 +189,7 @@ CONDITION = {
     "message": "x",
     "lastTransitionTime": "2026-01-01T00:00:00Z",
 }
+SCORED = {**CONDITION, "type": "Scored", "status": "False", "reason": "NoSeries"}
 NOT_OURS: dict[str, tuple[Object, str]] = {
     "finalizer": (
         {"metadata": {"finalizers": ["example.com/kept"]}},
@@ -197,7 +198,7 @@ NOT_OURS: dict[str, tuple[Object, str]] = {
     "owner": ({"metadata": {"ownerReferences": [OWNER]}}, "neither finalizers nor owners"),
     "annotation": (
         {"metadata": {"annotations": {"x": "y" * 200_000}}},
-        "neither annotations nor conditions",
+        "gives an AddOnPlacementScore no annotations",
     ),
     "label": ({"metadata": {"labels": {"team": "b"}}}, "may change the labels .* and no others"),
     "label removed": (
@@ -246,11 +247,39 @@ def test_its_scores_have_no_metadata_but_our_labels(
         objects.patch(SCORE, RESOURCE, {"metadata": {"finalizers": None}}, namespace="cluster1")
 
 
-def test_its_scores_have_no_conditions(rights: Rights, objects: Client) -> None:
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        (CONDITION, "the condition Scored and no others"),
+        ({**SCORED, "message": "m" * 257}, "a message of at most 256 characters"),
+        ({**SCORED, "reason": "R" * 65}, "a reason of at most 64"),
+    ],
+    ids=["another type", "message", "reason"],
+)
+def test_its_scores_have_the_condition_scored_and_no_other(
+    rights: Rights, objects: Client, condition: Object, words: str
+) -> None:
     rights.agent.create(score(RESOURCE))
-    status = {**filled(RESOURCE, {"a": 1})["status"], "conditions": [CONDITION]}
-    with pytest.raises(ApiError, match="neither annotations nor conditions"):
-        rights.agent.patch_status(SCORE, RESOURCE, status, namespace="cluster1")
+    status = filled(RESOURCE, {"a": 1})["status"]
+    with pytest.raises(ApiError, match=f"403 Forbidden.*{words}"):
+        rights.agent.patch_status(
+            SCORE, RESOURCE, {**status, "conditions": [condition]}, namespace="cluster1"
+        )
+    longest = {**SCORED, "message": "m" * 256, "reason": "R" * 64}
+    answer = rights.agent.patch_status(
+        SCORE, RESOURCE, {**status, "conditions": [longest]}, namespace="cluster1"
+    )
+    assert answer["status"]["conditions"] == [longest]
+
+
+def test_conditions_of_others_stay_while_it_writes_its_own(rights: Rights, objects: Client) -> None:
+    objects.create(score(RESOURCE, labels=OURS))
+    objects.patch_status(SCORE, RESOURCE, {"conditions": [CONDITION]}, namespace="cluster1")
+    ours = filled(RESOURCE, {"a": 1})
+    ours["status"]["conditions"] = [SCORED]
+    rights.agent.apply_status(ours)
+    found = objects.get(SCORE, RESOURCE, namespace="cluster1")["status"]["conditions"]
+    assert sorted(found, key=lambda one: str(one["type"])) == [CONDITION, SCORED]
 
 
 def test_it_renews_scores_of_a_removed_scorer(rights: Rights, objects: Client) -> None:

@@ -43,6 +43,7 @@ from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.simulator.cel.limits import refuse_cost, refuse_expression, refuse_growth
 from gitops_dsf.simulator.cel.patterns import regex_error
+from tests.support.agent.hub import HAS_SCORES
 from tests.support.laws import examples
 from tests.support.repositories import APP, asking, checked_fleet, declared, findings
 
@@ -302,7 +303,7 @@ async def test_the_bytes_of_an_object_of_scores(monkeypatch: pytest.MonkeyPatch)
         )
         with pytest.raises(refusal):
             await HubStore(server=Hub(), cluster="c1").write(
-                "cpu", scorer="cpu", values={"a": 1}, valid_until=2e9
+                "cpu", scorer="cpu", values={"a": 1}, valid_until=2e9, condition=HAS_SCORES
             )
 
 

@@ -155,15 +155,21 @@ class Adapters:
             reservation=reservation,
         )
 
-    def worker(self, scorer: ScorerSummary) -> Worker:
-        """A new worker."""
+    def worker(self, scorer: ScorerSummary, *, edited: bool) -> Worker:
+        """A new worker. ``edited``: for an entry that came or changed while the process ran."""
         interval = float(scorer.scoring_interval)
         metrics = self.metrics.of(scorer.score_name)
         publication: ScorePublication | None = None
         trigger: Trigger | None = None
         if self.publisher is not None and publishes(scorer):
             rule = PublishSettings.of(scorer, jitter=0.0)
-            publication = self.publisher.publication(scorer, rule=rule, metrics=metrics)
+            publication = self.publisher.publication(
+                scorer,
+                rule=rule,
+                metrics=metrics,
+                clusters=lambda: self.fleet.targets(scorer).names,
+                edited=edited,
+            )
         if scorer.source_type == SOURCE_TYPE:
             trigger = self.cluster.trigger()
         # The same after a restart, so that a fleet that restarts keeps its calls spread.

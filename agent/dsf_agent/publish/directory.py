@@ -12,6 +12,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ import yaml
 from dsf_agent.errors import AgentError
 from dsf_agent.publish import hubobject, store
 from dsf_agent.publish.hubobject import HubObject
-from dsf_agent.publish.store import StoredScores
+from dsf_agent.publish.store import ScoredCondition, StoredScores
 from dsf_wire.scored import Reason
 
 MAX_STEM: Final = 240
@@ -53,17 +54,69 @@ class DirectoryStore:
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
+        condition: ScoredCondition,
         needed: Callable[[], bool] = lambda: True,
-    ) -> bool:
+    ) -> StoredScores | None:
         """See ScoreStore.write."""
+        return await self._replace(
+            name,
+            scorer=scorer,
+            values=values,
+            valid_until=valid_until,
+            condition=condition,
+            needed=needed,
+        )
+
+    async def explain(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        stored: StoredScores | None,
+        condition: ScoredCondition,
+        needed: Callable[[], bool] = lambda: True,
+    ) -> StoredScores | None:
+        """See ScoreStore.explain. No other program writes these files."""
+        values: Mapping[str, int] = {} if stored is None else stored.values
+        valid_until = None if stored is None else stored.valid_until
+        return await self._replace(
+            name,
+            scorer=scorer,
+            values=values,
+            valid_until=valid_until,
+            condition=condition,
+            needed=needed,
+        )
+
+    async def _replace(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float | None,
+        condition: ScoredCondition,
+        needed: Callable[[], bool],
+    ) -> StoredScores | None:
         if not needed():
-            return False
+            return None
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
         body = hubobject.manifest(name=name, namespace=self._cluster, labels=labels)
-        await asyncio.to_thread(
-            self._locked, name, lambda: self._write(self._path(name), body, values, valid_until)
+
+        def change() -> None:
+            # In a thread, because there may be tens of thousands of items.
+            text = render(body, values, valid_until=valid_until, condition=condition)
+            self._write(self._path(name), text)
+
+        await asyncio.to_thread(self._locked, name, change)
+        return StoredScores(
+            name=name,
+            values=values,
+            filled=bool(values),
+            condition=condition,
+            valid_until=valid_until,
+            labels=labels,
         )
-        return True
 
     async def names(self) -> frozenset[str]:
         """See ScoreStore.names."""
@@ -90,8 +143,9 @@ class DirectoryStore:
     def _read(self, path: Path, *, until: bytes) -> StoredScores | None:
         """The object in a file. Only the part before the text ``until`` is parsed."""
         try:
-            start, _, _ = path.read_bytes().partition(until)
-            return msgspec.yaml.decode(start, type=HubObject).stored()
+            start, rest, _ = path.read_bytes().partition(until)
+            stored = msgspec.yaml.decode(start, type=HubObject).stored()
+            return replace(stored, filled=True) if rest else stored
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -100,10 +154,7 @@ class DirectoryStore:
             # Not a valid file (ValueError: an impossible date). The next write replaces it.
             return None
 
-    def _write(
-        self, path: Path, body: dict[str, Any], values: Mapping[str, int], valid_until: float
-    ) -> None:
-        text = render(body, values, valid_until=valid_until)
+    def _write(self, path: Path, text: str) -> None:
         temporary = ""
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
@@ -140,12 +191,24 @@ class DirectoryStore:
             raise _failed(path, error) from error
 
 
-def render(body: Mapping[str, Any], values: Mapping[str, int], *, valid_until: float) -> str:
+def render(
+    body: Mapping[str, Any],
+    values: Mapping[str, int],
+    *,
+    valid_until: float | None,
+    condition: ScoredCondition,
+) -> str:
     """YAML with one line per item. Names are JSON strings: valid YAML that is fast to write."""
     head = yaml.dump(dict(body), Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
-    lines = [f"  - {{name: {_quoted(name)}, value: {values[name]}}}\n" for name in values]
-    scores = "  scores:\n" + "".join(lines) if lines else "  scores: []\n"
-    return f'{head}status:\n  validUntil: "{hubobject.timestamp(valid_until)}"\n{scores}'
+    stated = hubobject.condition_body(condition).items()
+    conditions = ", ".join(f"{key}: {_quoted(value)}" for key, value in stated)
+    status = f"status:\n  conditions:\n  - {{{conditions}}}\n"
+    if valid_until is not None:
+        status += f'  validUntil: "{hubobject.timestamp(valid_until)}"\n'
+    if values:
+        lines = [f"  - {{name: {_quoted(name)}, value: {values[name]}}}\n" for name in values]
+        status += "  scores:\n" + "".join(lines)
+    return head + status
 
 
 def _quoted(text: str) -> str:

@@ -60,6 +60,10 @@ class DueQueue(Generic[T]):
         if self._heap[0] is due:
             self._earlier.set()
 
+    def drop(self, item: T) -> None:
+        """Takes an item out before it is due."""
+        self._current.pop(id(item), None)
+
     def is_planned(self, item: T) -> bool:
         """Whether the item has a due time."""
         return id(item) in self._current

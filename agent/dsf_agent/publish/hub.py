@@ -28,7 +28,7 @@ from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError
 from dsf_agent.publish import hubobject, store
 from dsf_agent.publish.hubobject import HubObject, HubObjectList, Table
-from dsf_agent.publish.store import StoredScores
+from dsf_agent.publish.store import ScoredCondition, StoredScores
 from dsf_runtime.apiserver import APPLY, JSON_PATCH, MERGE
 from dsf_wire import constants, ownership
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
@@ -41,6 +41,10 @@ TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 """A list in the form that `kubectl get` asks for.
 
 A row without its object has about 100 bytes; managedFields alone can have hundreds of kB.
+"""
+CONDITION_REFUSED_SECONDS: Final = 3600.0
+"""For so long conditions are left out after the hub refused one. Its admission policy comes from
+the fleet's repository, and may be older than this agent.
 """
 FEW_ITEMS: Final = 500
 """Items that are encoded without a thread: less than a millisecond."""
@@ -88,6 +92,8 @@ class HubStore:
         """Objects that another program wrote, by name."""
         self._to_claim: set[str] = set()
         """Objects that the other of agent and hub scorer has labelled as its own."""
+        self._no_conditions_until = 0.0
+        """Unix time of the hub until which scores are written without a condition."""
 
     async def write(
         self,
@@ -96,15 +102,101 @@ class HubStore:
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
+        condition: ScoredCondition,
         needed: Callable[[], bool] = lambda: True,
-    ) -> bool:
-        """See ScoreStore.write."""
+    ) -> StoredScores | None:
+        """See ScoreStore.write. A hub that refuses conditions gets the scores without one."""
+
+        async def written(stated: ScoredCondition | None) -> StoredScores | None:
+            return await self._write(
+                name,
+                scorer=scorer,
+                values=values,
+                valid_until=valid_until,
+                condition=stated,
+                needed=needed,
+            )
+
+        if self._server.now() < self._no_conditions_until:
+            return await written(None)
+        try:
+            return await written(condition)
+        except AgentError as error:
+            if error.reason is not Reason.FORBIDDEN:
+                raise
+        # The admission policy of an older version refuses conditions of agents. Scores must arrive
+        # all the same. If the rights are missing, this fails with the same reason.
+        stored = await written(None)
+        self._refused_condition()
+        return stored
+
+    async def explain(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        stored: StoredScores | None,
+        condition: ScoredCondition,
+        needed: Callable[[], bool] = lambda: True,
+    ) -> StoredScores | None:
+        """See ScoreStore.explain."""
+        if self._server.now() < self._no_conditions_until:
+            return stored
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
-        body = await self._status_body(name, values=values, valid_until=valid_until)
+        values: Mapping[str, int] = {}
+        valid_until: float | None = None
+        if stored is None:
+            try:
+                version = await self._create(name, labels=labels, needed=needed)
+            except _NotNeeded:
+                return None
+            if not version:
+                raise AgentError(
+                    f"{name} exists, and was not there when the scores were listed",
+                    reason=Reason.CONFLICT,
+                )
+        else:
+            if stored.shared:
+                raise AgentError(f"another program writes {name}, too", reason=Reason.CONFLICT)
+            version = stored.version
+            values = stored.values
+            valid_until = stored.valid_until
+        body = await self._status_body(
+            name, values=values, valid_until=valid_until, condition=condition, version=version
+        )
+        try:
+            applied = await self._apply_status(name, body)
+        except AgentError as error:
+            if error.reason is Reason.FORBIDDEN:
+                self._refused_condition()
+            raise
+        return applied.stored(values=values)
+
+    def _refused_condition(self) -> None:
+        self._no_conditions_until = self._server.now() + CONDITION_REFUSED_SECONDS
+        log.info(
+            "the hub lets this agent write no conditions, so it learns no reasons of missing"
+            " scores; rendered/platform of this version allows them",
+        )
+
+    async def _write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        condition: ScoredCondition | None,
+        needed: Callable[[], bool],
+    ) -> StoredScores | None:
+        labels = store.labels(scorer, hub_scorer=self._hub_scorer)
+        body = await self._status_body(
+            name, values=values, valid_until=valid_until, condition=condition
+        )
         try:
             if name not in self._exclusive:
                 created = await self._create(name, labels=labels, needed=needed)
-                if not created:
+                if created is None:
                     await self._take_over(name, scorer=scorer)
             if name in self._to_claim:
                 await self._claim(name, scorer=scorer, labels=labels)
@@ -112,10 +204,10 @@ class HubStore:
                 name, body, scorer=scorer, count=len(values), labels=labels, needed=needed
             )
         except _NotNeeded:
-            return False
+            return None
         if not labels.items() <= applied.metadata.labels.items():
-            await self._label(name, labels=labels)
-        return True
+            applied = await self._label(name, labels=labels)
+        return applied.stored(values=values)
 
     async def names(self) -> frozenset[str]:
         """See ScoreStore.names. Answered from the API server's cache, without the objects."""
@@ -149,7 +241,13 @@ class HubStore:
         self._exclusive.discard(stored.name)
 
     async def _status_body(
-        self, name: str, *, values: Mapping[str, int], valid_until: float
+        self,
+        name: str,
+        *,
+        values: Mapping[str, int],
+        valid_until: float | None,
+        condition: ScoredCondition | None,
+        version: str = "",
     ) -> bytes:
         """The body of the apply. Raises AgentError if the object would be too large."""
         encode = partial(
@@ -158,6 +256,8 @@ class HubStore:
             name=name,
             namespace=self._cluster,
             valid_until=valid_until,
+            condition=condition,
+            version=version,
         )
         # In a thread if there are many items: it takes long for tens of thousands.
         body = encode() if len(values) <= FEW_ITEMS else await asyncio.to_thread(encode)
@@ -228,8 +328,11 @@ class HubStore:
 
     async def _create(
         self, name: str, *, labels: Mapping[str, str], needed: Callable[[], bool]
-    ) -> bool:
-        """Returns False if the object exists: another program created it in the meantime."""
+    ) -> str | None:
+        """Returns the version of the new object.
+
+        None if the object exists: another program created it in the meantime.
+        """
         if not needed():
             # The scorer was removed while an earlier request was under way, and the object was
             # deleted.
@@ -238,13 +341,15 @@ class HubStore:
         body = hubobject.manifest(name=name, namespace=self._cluster, labels=labels)
         params = {"fieldManager": AGENT_MANAGER}
         try:
-            await self._server.call("POST", self._base, params=params, body=body)
+            created = await self._server.call(
+                "POST", self._base, shape=HubObject, params=params, body=body
+            )
         except AgentError as error:
             if error.reason is not Reason.CONFLICT:
                 raise
-            return False
+            return None
         self._exclusive.add(name)
-        return True
+        return created.metadata.resource_version
 
     async def _take_over(self, name: str, *, scorer: str, leftovers: bool = False) -> bool:
         """Makes our agent the owner of the whole status.
@@ -318,13 +423,13 @@ class HubStore:
         # Without force another owner of an item is a conflict, which tells of it.
         return await self._patch(f"{self._path(name)}/status", body, APPLY, force="false")
 
-    async def _label(self, name: str, *, labels: Mapping[str, str]) -> None:
+    async def _label(self, name: str, *, labels: Mapping[str, str]) -> HubObject:
         """Sets our labels on objects of other programs or of renamed scorers.
 
         So they are deleted with their scorer.
         """
         body = {"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}}
-        await self._patch(self._path(name), body, MERGE)
+        return await self._patch(self._path(name), body, MERGE)
 
     async def _patch(self, path: str, body: object, kind: str, **more: str) -> HubObject:
         params = {"fieldManager": AGENT_MANAGER, **more}

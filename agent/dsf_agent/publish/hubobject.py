@@ -3,20 +3,22 @@
 Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
-from dsf_agent.publish.store import StoredScores
+from dsf_agent.publish.store import ScoredCondition, StoredScores
 from dsf_wire import constants, ownership
 from dsf_wire.ownership import FieldsEntry, ScoreWriter
+from dsf_wire.scored import SCORED
 
 KIND: Final = "AddOnPlacementScore"
 OWNED_ITEM_BYTES: Final = 36
 """Bytes of an item in managedFields, besides its name: server-side apply records each item's owner.
 """
+_CONDITION_FIELDS: Final = ("f:lastTransitionTime", "f:message", "f:reason", "f:status", "f:type")
 
 
 class TableObjectMetadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -38,9 +40,20 @@ class ScoreItem(msgspec.Struct, frozen=True, gc=False):
     value: int = 0
 
 
-class ScoreStatus(msgspec.Struct, frozen=True, rename="camel"):
-    """The scores."""
+class StatusCondition(msgspec.Struct, frozen=True, rename="camel"):
+    """A condition, as metav1.Condition has it."""
 
+    type: str
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str = ""
+
+
+class ScoreStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """The scores, and conditions of any program."""
+
+    conditions: list[StatusCondition] = []
     scores: list[ScoreItem] = []
     valid_until: str | None = None
 
@@ -68,11 +81,18 @@ class HubObject(msgspec.Struct, frozen=True):
         applied = any(entry.ours for entry in self.metadata.managed_fields)
         return not self.writers and (applied or not self.status.scores)
 
-    def stored(self) -> StoredScores:
-        """The object as the store hands it out."""
+    def stored(self, *, values: Mapping[str, int] | None = None) -> StoredScores:
+        """The object as the store hands it out.
+
+        ``values`` are its items if they are known: those of equal scores are kept once.
+        """
+        if values is None:
+            values = {score.name: score.value for score in self.status.scores}
         return StoredScores(
             name=self.metadata.name,
-            values={score.name: score.value for score in self.status.scores},
+            values=values,
+            filled=bool(values),
+            condition=_scored_condition(self.status.conditions),
             valid_until=seconds(self.status.valid_until),
             labels=self.metadata.labels,
             version=self.metadata.resource_version,
@@ -129,13 +149,59 @@ def stored_bytes(body: int, *, items: int) -> int:
 
 
 def status_body(
-    values: Mapping[str, int], *, name: str, namespace: str, valid_until: float
+    values: Mapping[str, int],
+    *,
+    name: str,
+    namespace: str,
+    valid_until: float | None,
+    condition: ScoredCondition | None = None,
+    version: str = "",
 ) -> bytes:
-    """The body of a request that applies the status."""
+    """The body of a request that applies the status.
+
+    With a ``version`` the hub refuses it with 409 if the object has another one.
+    """
     body = manifest(name=name, namespace=namespace)
-    items = [ScoreItem(name=item_name, value=value) for item_name, value in values.items()]
-    body["status"] = {"scores": items, "validUntil": timestamp(valid_until)}
+    if version:
+        body["metadata"]["resourceVersion"] = version
+    status: dict[str, Any] = {}
+    if condition is not None:
+        status["conditions"] = [condition_body(condition)]
+    # What an apply does not name is removed if our agent applied it before. So an object that never
+    # had scores gets no empty list of them.
+    if values or valid_until is not None:
+        status["scores"] = [ScoreItem(name=item, value=value) for item, value in values.items()]
+    if valid_until is not None:
+        status["validUntil"] = timestamp(valid_until)
+    body["status"] = status
     return msgspec.json.encode(body)
+
+
+def condition_body(condition: ScoredCondition) -> dict[str, str]:
+    """The condition as an object of the hub has it."""
+    return {
+        "type": SCORED,
+        "status": "True" if condition.holds else "False",
+        "reason": condition.reason,
+        "message": condition.message,
+        "lastTransitionTime": timestamp(condition.since),
+    }
+
+
+def _scored_condition(conditions: Iterable[StatusCondition]) -> ScoredCondition | None:
+    for condition in conditions:
+        if condition.type == SCORED:
+            # Without a valid time it counts as another one, and is written again.
+            since = seconds(condition.last_transition_time)
+            if since is None:
+                return None
+            return ScoredCondition(
+                holds=condition.status == "True",
+                reason=condition.reason,
+                message=condition.message,
+                since=since,
+            )
+    return None
 
 
 def sole_owner(status: ScoreStatus, *, now: float) -> FieldsEntry:
@@ -149,6 +215,14 @@ def sole_owner(status: ScoreStatus, *, now: float) -> FieldsEntry:
         key = msgspec.json.encode({"name": score.name}).decode()
         owned_items[f"k:{key}"] = {".": {}, "f:name": {}, "f:value": {}}
     fields: dict[str, Any] = {"f:scores": owned_items}
+    owned_conditions: dict[str, Any] = {}
+    for condition in status.conditions:
+        key = msgspec.json.encode({"type": condition.type}).decode()
+        owned_conditions[f"k:{key}"] = dict[str, Any]({".": {}})
+        for name in _CONDITION_FIELDS:
+            owned_conditions[f"k:{key}"][name] = {}
+    if owned_conditions:
+        fields["f:conditions"] = owned_conditions
     if status.valid_until is not None:
         fields["f:validUntil"] = {}
     return FieldsEntry(

@@ -200,6 +200,9 @@ class Pruner:
         # file of this process named may be of a scorer that is still wanted, so it expires first.
         if current.empty and key not in self._named:
             expiry = math.inf if stored.valid_until is None else stored.valid_until
+            if stored.condition is not None and not stored.filled:
+                # It only says why there are no scores, and no Placement counts it.
+                expiry = -math.inf
             if expiry + EXPIRED_SLACK_SECONDS > self.wall():
                 return Left.LATER if expiry < math.inf else Left.NOTHING
         if (cluster, stored.name) in self.under_way():

@@ -5,17 +5,42 @@ the newest scores are kept.
 """
 
 import logging
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from dsf_agent.errors import AgentError
 from dsf_agent.metrics import ScorerMetrics
+from dsf_agent.publish.store import ScoredCondition, StoredScores
+from dsf_runtime.clock import monotonic
 from dsf_wire import scorename
 from dsf_wire.publishrule import PublishedItems, PublishSettings, stable_fraction
+from dsf_wire.scored import Reason, ScoredReason, condition_message
 from dsf_wire.summary import ScorerSummary
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreFault:
+    """Why a scorer has no scores of a cluster now, for people on the hub."""
+
+    reason: ScoredReason
+    message: str
+
+    @classmethod
+    def of(cls, error: AgentError) -> "ScoreFault":
+        """The fault of a failed cycle or write.
+
+        Messages of failures have no secrets in them; their endpoints hide them. The text of a bug
+        may quote anything, so it stays in the agent's log.
+        """
+        message = str(error)
+        if error.reason is Reason.INTERNAL:
+            message = "a bug in the agent, whose log on the cluster has the traceback"
+        return cls(reason=error.scored, message=condition_message(message))
 
 
 @dataclass(kw_only=True, eq=False, slots=True)
@@ -32,6 +57,61 @@ class ClusterScore:
     """Whether ``published`` says what the hub has."""
     failures: int = 0
     """Failed writes in a row."""
+    cycle_fault: ScoreFault | None = None
+    """Why there are no scores to publish; None while there are, or nobody knows yet."""
+    write_fault: ScoreFault | None = None
+    """Why the hub can never take the scores that are wanted; None after a write."""
+    changed: float = 0.0
+    """Monotonic time at which the scorer lost its scores here, or had them again."""
+    stored: StoredScores | None = None
+    """The whole object as it was read or written last; None if there is none."""
+    stored_at: float = 0.0
+    """When it was written (Unix seconds of the hub)."""
+    outdated: bool = False
+    """Whether ``stored`` may not be what the hub has. Scores may be written all the same."""
+    condition_written: ScoredCondition | None = None
+    """The condition that the hub took last, also if it kept none."""
+    condition_at: float = -math.inf
+    """When it was written (Unix seconds of the hub)."""
+    condition_failures: int = 0
+    """Failed writes of the condition in a row."""
+    removed: bool = False
+    """Whether its scorer no longer scores the cluster in this process."""
+
+    @property
+    def fault(self) -> ScoreFault | None:
+        """Why there are no scores on the hub, or no newer ones."""
+        return self.cycle_fault or self.write_fault
+
+    def condition(self, *, now: float) -> ScoredCondition | None:
+        """What the condition should be; None while it is not known.
+
+        ``now`` is the hub's time in Unix seconds.
+        """
+        fault = self.fault
+        if fault is None and self.wanted is None:
+            return None
+        condition = ScoredCondition(
+            holds=fault is None,
+            reason=ScoredReason.SCORED if fault is None else fault.reason,
+            message="" if fault is None else fault.message,
+            # The hub's clock may not have been known when it changed.
+            since=now - (monotonic() - self.changed),
+        )
+        return condition.following(None if self.stored is None else self.stored.condition)
+
+    def turn(self, *, cycle: ScoreFault | None, write: ScoreFault | None) -> bool:
+        """Takes new faults. Returns whether status or reason of the condition may change."""
+        before = None if self.fault is None else self.fault.reason
+        was_known = self.wanted is not None or self.fault is not None
+        self.cycle_fault = cycle
+        self.write_fault = write
+        after = None if self.fault is None else self.fault.reason
+        if was_known and before is after:
+            return False
+        if not was_known or (before is None) is not (after is None):
+            self.changed = monotonic()
+        return True
 
     def wanted_now(self) -> Mapping[str, int] | None:
         """What is wanted at this moment.
@@ -43,6 +123,10 @@ class ClusterScore:
 
 class WritesScores(Protocol):
     """What a publication needs of the publisher."""
+
+    def explained(self, score: ClusterScore) -> None:
+        """Plans the write of the reason why there are no scores, or have been none."""
+        ...
 
     def add(self, score: ClusterScore) -> None:
         """Takes a score into its care."""
@@ -69,9 +153,14 @@ class ScorePublication:
     scorer: ScorerSummary
     rule: PublishSettings
     metrics: ScorerMetrics
+    clusters: Callable[[], Iterable[str]]
+    """The clusters that the scorer scores now."""
     rank: int
     """Of writes that are due at the same time, those of the scorer with the lowest rank come first.
     """
+    edited: bool = False
+    """Whether the scorer was edited just before, and the process did not just start."""
+    began: float = field(init=False, default_factory=monotonic)
     name: str = field(init=False)
     """Of the AddOnPlacementScores."""
     _scores: dict[str, ClusterScore] = field(init=False, default_factory=dict)
@@ -94,6 +183,39 @@ class ScorePublication:
 
     def offer(self, cluster: str, values: Mapping[str, int]) -> None:
         """Takes the scores of one cluster."""
+        score = self._score(cluster)
+        turned = score.turn(cycle=None, write=score.write_fault)
+        if score.published is not None and score.published.values == values:
+            # Equal values are kept once: there may be thousands of clusters.
+            values = score.published.values
+        score.wanted = values
+        self.count(self.publisher.offered(score))
+        if turned:
+            self.publisher.explained(score)
+
+    def pause_cluster(self, cluster: str, fault: ScoreFault) -> None:
+        """A cluster has no scores now, and the hub learns why.
+
+        What is published is not renewed, and expires at its validUntil.
+        """
+        score = self._score(cluster)
+        turned = score.turn(cycle=fault, write=score.write_fault)
+        score.wanted = None
+        if turned:
+            self.publisher.explained(score)
+
+    def pause(self, fault: ScoreFault) -> None:
+        """A cycle failed: no score is renewed until one succeeds."""
+        for cluster in self.clusters():
+            self.pause_cluster(cluster, fault)
+
+    def report(self) -> None:
+        """Shows in metrics on how many clusters there are no scores, by reason."""
+        faults = (score.fault for score in self._scores.values())
+        reasons = Counter(fault.reason.value for fault in faults if fault is not None)
+        self.metrics.has_no_scores(reasons)
+
+    def _score(self, cluster: str) -> ClusterScore:
         score = self._scores.get(cluster)
         if score is None:
             # The jitter never changes for a cluster and a score.
@@ -102,25 +224,7 @@ class ScorePublication:
             score = ClusterScore(publication=self, cluster=cluster, rule=rule)
             self._scores[cluster] = score
             self.publisher.add(score)
-        if score.published is not None and score.published.values == values:
-            # Equal values are kept once: there may be thousands of clusters.
-            values = score.published.values
-        score.wanted = values
-        self.count(self.publisher.offered(score))
-
-    def pause_cluster(self, cluster: str) -> None:
-        """A cluster has no scores now.
-
-        What is published is not renewed, and expires at its validUntil.
-        """
-        score = self._scores.get(cluster)
-        if score is not None:
-            score.wanted = None
-
-    def pause(self) -> None:
-        """A cycle failed: no score is renewed until one succeeds."""
-        for score in self._scores.values():
-            score.wanted = None
+        return score
 
     def keep_only(self, clusters: frozenset[str]) -> None:
         """Forgets the clusters that the scorer no longer scores. Their scores stay on the hub."""

@@ -16,20 +16,22 @@ deleted.
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from dsf_agent.errors import AgentError
 from dsf_agent.metrics import ScorerMetrics
+from dsf_agent.publish.conditions import WRITES_PER_SECOND as CONDITIONS_PER_SECOND
+from dsf_agent.publish.conditions import ConditionWriter
 from dsf_agent.publish.duequeue import NOW, DueQueue
-from dsf_agent.publish.publication import ClusterScore, ScorePublication
-from dsf_agent.publish.store import ScoreStore, StoredScores
+from dsf_agent.publish.publication import ClusterScore, ScoreFault, ScorePublication
+from dsf_agent.publish.store import ScoredCondition, ScoreStore, StoredScores
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
 from dsf_wire.publishrule import PublishedItems, PublishSettings, WriteDecision, decide
-from dsf_wire.scored import Reason
+from dsf_wire.scored import Reason, ScoredReason
 from dsf_wire.summary import ScorerSummary
 
 WRITERS: Final = 4
@@ -75,6 +77,9 @@ _HUB_IS_AWAY: Final = frozenset(
 )
 """Failures that every cluster would have now."""
 
+_NEVER_TAKEN: Final = frozenset({Reason.TOO_LARGE, Reason.INVALID_OBJECT})
+"""The scores are to blame, and an object without them can be written."""
+
 log = logging.getLogger(__name__)
 
 
@@ -86,6 +91,7 @@ class Publisher:
     wall: Callable[[], float]
     """The time of the stores."""
     writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND
+    conditions_per_second: float = CONDITIONS_PER_SECOND
     _next_write: float = field(init=False, default=0.0)
     """Monotonic time at which the limit allows the next write."""
     _queue: DueQueue[ClusterScore] = field(init=False)
@@ -94,6 +100,7 @@ class Publisher:
     _writing: dict[tuple[str, str], ClusterScore] = field(init=False, default_factory=dict)
     """By cluster and name. A write whose scorer was edited must not end after the next write."""
     _reading: dict[str, asyncio.Lock] = field(init=False, default_factory=dict)
+    _conditions: ConditionWriter = field(init=False)
     _failures: int = field(init=False, default=0)
     """How often in a row the hub was away."""
     _resume: float = field(init=False, default=0.0)
@@ -101,16 +108,36 @@ class Publisher:
 
     def __post_init__(self) -> None:
         self._queue = DueQueue(wall=self.wall)
+        self._conditions = ConditionWriter(
+            store_of=self.store_of,
+            wall=self.wall,
+            read=self._read_again,
+            is_busy=self._is_written,
+            writes_per_second=self.conditions_per_second,
+            hub_is_away=lambda: self._failures > 0 or self._resume > monotonic(),
+        )
 
     def publication(
-        self, scorer: ScorerSummary, *, rule: PublishSettings, metrics: ScorerMetrics
+        self,
+        scorer: ScorerSummary,
+        *,
+        rule: PublishSettings,
+        metrics: ScorerMetrics,
+        clusters: Callable[[], Iterable[str]],
+        edited: bool = False,
     ) -> ScorePublication:
         """A publication for the scores of one scorer.
 
         The jitter of the rule is replaced for each cluster.
         """
         return ScorePublication(
-            publisher=self, scorer=scorer, rule=rule, metrics=metrics, rank=next(self._ranks)
+            publisher=self,
+            scorer=scorer,
+            rule=rule,
+            metrics=metrics,
+            clusters=clusters,
+            edited=edited,
+            rank=next(self._ranks),
         )
 
     async def run(self) -> None:
@@ -118,6 +145,7 @@ class Publisher:
         async with asyncio.TaskGroup() as tasks:
             for _ in range(WRITERS):
                 tasks.create_task(self._write_what_is_due())
+            tasks.create_task(self._conditions.run())
             tasks.create_task(self._audit())
 
     def add(self, score: ClusterScore) -> None:
@@ -127,6 +155,8 @@ class Publisher:
     def remove(self, score: ClusterScore) -> None:
         """Forgets a score. It stays on the hub."""
         score.wanted = None
+        score.removed = True
+        self._conditions.forget(score)
         scores = self._by_cluster.get(score.cluster, {})
         # After an edit the new worker's score may have its place already.
         if scores.get(score.publication.name) is score:
@@ -148,6 +178,10 @@ class Publisher:
         self._plan(score, decision.at)
         return "deferred" if decision.changed else "unchanged"
 
+    def explained(self, score: ClusterScore) -> None:
+        """Plans the write of the reason why there are no scores, or have been none."""
+        self._conditions.changed(score)
+
     async def wait_until_handled(self, scores: list[ClusterScore]) -> None:
         """Waits until these scores are written, or are not due yet, or their write failed."""
         while any(self._is_at_work(score) for score in scores):  # noqa: ASYNC110 - its end has no event
@@ -159,7 +193,7 @@ class Publisher:
         The pruner must not delete them: the rest of the write would create the object again, or
         fail.
         """
-        return self._writing.keys()
+        return {*self._writing, *self._conditions.under_way()}
 
     def _plan(self, score: ClusterScore, at: float) -> None:
         """Plans the next step of a score (Unix seconds of the hub)."""
@@ -186,6 +220,7 @@ class Publisher:
                 continue
             self._writing[key] = score
             try:
+                await self._conditions.give_way(score)
                 if await self._step(score):
                     self._failures = 0
             except AgentError as error:
@@ -198,6 +233,7 @@ class Publisher:
                 del self._writing[key]
             if not self._queue.is_planned(score):
                 self.offered(score)
+            self._conditions.changed(score)
 
     async def _step(self, score: ClusterScore) -> bool:
         """Writes a score if its write is due. Returns whether the hub answered.
@@ -226,19 +262,28 @@ class Publisher:
             now = self.wall()
             # The hub's clock, by which OCM 1.2.1 decides what is expired.
             valid_until = now + score.rule.ttl
-            is_stored = await self.store_of(score.cluster).write(
+            condition = ScoredCondition(
+                holds=True, reason=ScoredReason.SCORED, message="", since=now
+            ).following(None if score.stored is None else score.stored.condition)
+            stored = await self.store_of(score.cluster).write(
                 publication.name,
                 scorer=publication.scorer.name,
                 values=wanted,
                 valid_until=valid_until,
+                condition=condition,
                 needed=lambda: score.wanted is not None,
             )
-        if not is_stored:
+        if stored is None:
             # The object went, and its scorer has no scores now. It is read again before the next
             # write.
             score.known = False
             return True
         score.published = PublishedItems(values=wanted, written=now, valid_until=valid_until)
+        score.stored = stored
+        score.stored_at = now
+        score.outdated = False
+        score.condition_written = condition
+        score.turn(cycle=score.cycle_fault, write=None)
         publication.count("written")
         # The hub scorer writes thousands of clusters.
         level = logging.INFO if len(self._by_cluster) == 1 else logging.DEBUG
@@ -264,6 +309,9 @@ class Publisher:
             self._failures += 1
             self._resume = monotonic() + BACKOFF.delay(self._failures)
         score.publication.failed(score.cluster, error)
+        if error.reason in _NEVER_TAKEN:
+            fault = ScoreFault.of(error.without_traceback(stage="publish"))
+            score.turn(cycle=score.cycle_fault, write=fault)
         self._plan(score, self.wall() + delay)
 
     async def _wait_for_turn(self) -> None:
@@ -288,8 +336,19 @@ class Publisher:
                 if not score.known:
                     score.published = published_by(stored.get(name), rule=score.rule)
                     score.known = True
+                    score.stored = stored.get(name)
+                    score.outdated = False
         self._reading.pop(cluster, None)
         return True
+
+    async def _read_again(self, score: ClusterScore) -> None:
+        """Learns what the hub has of a score, for its condition."""
+        if not score.known:
+            await self._read(score.cluster)
+            return
+        stored = await self.store_of(score.cluster).list_owned()
+        by_name = {kept.name: kept for kept in stored}
+        score.stored = by_name.get(score.publication.name)
 
     async def _audit(self) -> None:
         """Lists the objects of one cluster after another.
@@ -316,6 +375,11 @@ class Publisher:
         for name, score in self._by_cluster.get(cluster, {}).items():
             if name in names or self._is_written(score):
                 continue
+            if score.stored is not None and score.stored_at + AUDIT_LAG_SECONDS < began:
+                # Its condition must come again, too, where there are no scores that carry it.
+                score.stored = None
+                score.condition_written = None
+                self._conditions.changed(score)
             if score.published is None or score.published.written + AUDIT_LAG_SECONDS >= began:
                 continue
             extra = {"scorer": score.publication.scorer.name, "object": name}
@@ -345,7 +409,7 @@ def published_by(stored: StoredScores | None, *, rule: PublishSettings) -> Publi
 
     None: write anyway, because it has no expiry, or is not only ours.
     """
-    if stored is None or stored.shared or stored.valid_until is None:
+    if stored is None or stored.shared or stored.valid_until is None or not stored.filled:
         return None
     return PublishedItems(
         values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until

@@ -19,9 +19,9 @@ from dsf_agent.configuration.snapshot import Fleet, Targets, publishes
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.errors import AgentError
 from dsf_agent.fetch.promjson import SeriesText
-from dsf_agent.fetch.stage import Fetch
+from dsf_agent.fetch.stage import Fetch, has_series
 from dsf_agent.metrics import ScorerMetrics
-from dsf_agent.publish.publication import ScorePublication
+from dsf_agent.publish.publication import ScoreFault, ScorePublication
 from dsf_agent.samples import sample_text
 from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
 from dsf_agent.scoring.items import items_of
@@ -29,7 +29,7 @@ from dsf_agent.scoring.labels import LabelSet, LabelSets
 from dsf_agent.scoring.results import BATCH, Scoring, ScoringResults, counts_text
 from dsf_agent.scoring.split import groups, split
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
-from dsf_wire.scored import Reason
+from dsf_wire.scored import Reason, ScoredReason
 from dsf_wire.scorevalue import default_items
 from dsf_wire.summary import ScorerSummary
 
@@ -41,6 +41,12 @@ MAX_NAMED: Final = 5
 """Clusters that a log message names at most."""
 DROP_NO_CLUSTER: Final = "no_cluster"
 """The result does not have the cluster label."""
+_NO_SERIES: Final = ScoreFault(
+    reason=ScoredReason.NO_SERIES, message="the source has no usable series of this cluster"
+)
+_NOT_USABLE: Final = ScoreFault(
+    reason=ScoredReason.INVALID_RESULTS, message="no result for this cluster gives an item"
+)
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +65,8 @@ class CycleResult:
     """Clusters of requests that failed."""
     unscored_because: str = ""
     """Why the first of these requests failed."""
+    failed_requests: dict[str, AgentError] = field(default_factory=dict)
+    """By cluster: why its request failed."""
     dropped: Counter[str] = field(default_factory=Counter)
     first_fault: str = ""
     """Why the first dropped result was dropped."""
@@ -175,7 +183,7 @@ class Cycle:
         if self.publication is not None:
             # They are large, and a cycle that publishes hands on only its items.
             result.by_cluster.clear()
-        await self._publish(items, targets)
+        await self._publish(items, targets, result)
         if self._label:
             self._report(result, items, targets)
         every.requests.labels(name, "success").inc()
@@ -225,8 +233,10 @@ class Cycle:
                 try:
                     await self._score_one(part, targets, result, index=index, only=only)
                 except AgentError as error:
-                    failures.append(error.without_traceback())
+                    failure = error.without_traceback()
+                    failures.append(failure)
                     result.unscored.update(clusters)
+                    result.failed_requests.update(dict.fromkeys(clusters, failure))
 
         async with asyncio.TaskGroup() as tasks:
             for index, (clusters, part) in enumerate(groups(by_cluster, most=most)):
@@ -296,6 +306,7 @@ class Cycle:
     def _no_items(self, result: CycleResult) -> AgentError:
         """Why there is nothing to publish."""
         series = result.series
+        scored = ScoredReason.NO_SERIES
         if not series and (self.scorer.scored_by_query or self._label):
             text = "the query gave no series"
         elif self._label:
@@ -305,15 +316,21 @@ class Cycle:
             )
         elif result.total:
             text = f"none of {result.total} results gives an item to publish"
+            scored = ScoredReason.INVALID_RESULTS
         else:
             text = f"no results for {series} series"
+            # An API that needs no series is asked without any, and then it is to blame.
+            if series or not has_series(self.scorer):
+                scored = ScoredReason.NO_RESULTS
         if result.dropped:
             text += f": {counts_text(result.dropped)}; see scoreDimensionFormat"
         if result.first_fault:
             text += f"; the first dropped result: {result.first_fault}"
-        return AgentError(text, reason=Reason.NO_RESULTS)
+        return AgentError(text, reason=Reason.NO_RESULTS, scored=scored)
 
-    async def _publish(self, items: dict[str, dict[str, int]], targets: Targets) -> None:
+    async def _publish(
+        self, items: dict[str, dict[str, int]], targets: Targets, result: CycleResult
+    ) -> None:
         publication = self.publication
         if publication is None:
             return
@@ -326,7 +343,17 @@ class Cycle:
                 publication.offer(cluster, values)
             else:
                 # What is published stays until it expires: an empty object would count as 0.
-                publication.pause_cluster(cluster)
+                publication.pause_cluster(cluster, self._fault_of(cluster, result))
+        publication.report()
+
+    def _fault_of(self, cluster: str, result: CycleResult) -> ScoreFault:
+        """Why one cluster of the hub scorer has no item, while others have."""
+        failure = result.failed_requests.get(cluster)
+        if failure is not None:
+            return ScoreFault.of(failure)
+        if cluster in result.with_series:
+            return _NOT_USABLE
+        return _NO_SERIES
 
     def _report(
         self, result: CycleResult, items: dict[str, dict[str, int]], targets: Targets

@@ -7,9 +7,9 @@ notice it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from dsf_agent.metrics import AgentMetrics
 from dsf_agent.schedule.worker import Worker, WorkerState
@@ -30,6 +30,12 @@ RESTART_SECONDS: Final = 30.0
 """Pause before a worker is created again after a bug in the agent ended it."""
 
 
+class MakeWorker(Protocol):
+    """Makes a worker; ``edited``: for an entry that came or changed while the process ran."""
+
+    def __call__(self, scorer: ScorerSummary, *, edited: bool) -> Worker: ...
+
+
 @dataclass(kw_only=True)
 class _Running:
     scorer: ScorerSummary
@@ -42,7 +48,7 @@ class _Running:
 class Scheduler:
     """Owns the workers. Calls of ``apply`` must not overlap."""
 
-    make: Callable[[ScorerSummary], Worker]
+    make: "MakeWorker"
     metrics: AgentMetrics
     cluster: str
     splay: float
@@ -79,10 +85,11 @@ class Scheduler:
                 log.info("stopped", extra={"scorer": name})
         # When a new image starts on the whole fleet, nothing else spreads the first calls.
         longest = min(EDIT_SPLAY_SECONDS, self.splay) if self._started_once else self.splay
+        edited = self._started_once
         for name, scorer in entries.items():
             if name in self._running:
                 continue
-            self._start(scorer, longest=longest)
+            self._start(scorer, longest=longest, edited=edited)
             self._started_once = True
             if name not in stopped_names:
                 log.info("started", extra={"scorer": name})
@@ -111,14 +118,16 @@ class Scheduler:
             await asyncio.wait(late, timeout=STOP_SECONDS)
         self._running.clear()
 
-    def _start(self, scorer: ScorerSummary, *, longest: float) -> None:
+    def _start(self, scorer: ScorerSummary, *, longest: float, edited: bool) -> None:
         self.metrics.of(scorer.score_name).names_source(scorer.source_ref)
         longest = min(longest, scorer.scoring_interval)
         splay = stable_fraction(self.cluster, scorer.score_name, "splay") * longest
-        task = asyncio.create_task(self._guard(scorer, splay=splay), name=f"worker {scorer.name}")
+        task = asyncio.create_task(
+            self._guard(scorer, splay=splay, edited=edited), name=f"worker {scorer.name}"
+        )
         self._running[scorer.name] = _Running(scorer=scorer, task=task)
 
-    async def _guard(self, scorer: ScorerSummary, *, splay: float) -> None:
+    async def _guard(self, scorer: ScorerSummary, *, splay: float, edited: bool) -> None:
         """Runs a worker.
 
         If a bug ends it or prevents its creation, a new one follows after a pause.
@@ -126,13 +135,14 @@ class Scheduler:
         running = self._running[scorer.name]
         while True:
             try:
-                running.worker = self.make(scorer)
+                running.worker = self.make(scorer, edited=edited)
                 await running.worker.run(splay=splay)
             except Exception:
                 self.metrics.of(scorer.score_name).cycle_failed("score", Reason.INTERNAL)
                 extra = {"scorer": scorer.name, "reason": Reason.INTERNAL.value}
                 text = "the worker failed because of a bug in the agent, a new one starts in %.0f s"
                 log.exception(text, RESTART_SECONDS, extra=extra)
+                edited = False
                 await asyncio.sleep(RESTART_SECONDS)
             else:
                 return

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from dsf_agent.errors import AgentError
 from dsf_agent.kubernetes.trigger import Trigger
 from dsf_agent.metrics import ScorerMetrics
-from dsf_agent.publish.publication import ScorePublication
+from dsf_agent.publish.publication import ScoreFault, ScorePublication
 from dsf_agent.schedule.breaker import CircuitBreaker
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.scoring.results import counts_text
@@ -193,7 +193,8 @@ class Worker:
         """Notes a failure. Returns the seconds until the next attempt."""
         self.metrics.cycle_failed(error.stage, error.reason)
         if self.publication is not None:
-            self.publication.pause()
+            self.publication.pause(ScoreFault.of(error))
+            self.publication.report()
         was_open = self._breaker.is_open
         if error.reason is Reason.NO_RESULTS:
             pause = self._breaker.answered_without_results()

@@ -1,6 +1,7 @@
 """Failures of HTTP calls to untrusted peers, and safe texts for messages."""
 
 import errno
+import json
 import os
 import socket
 import ssl
@@ -8,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, quote_plus, urlsplit
 
 import httpx
 
@@ -170,11 +171,13 @@ def refusal(url: str, *, status: int, location: str, body: bytes, place: str) ->
 def hide(text: str, *secrets: str | None) -> str:
     """The text without the secrets and their beginnings.
 
-    A peer may quote the headers of a request.
+    A peer may quote the headers of a request, as they are or escaped for JSON or a URL.
     """
     for secret in secrets:
         if secret:
-            text = _hide(text, secret)
+            escaped = json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret)
+            for form in dict.fromkeys((secret, *escaped)):
+                text = _hide(text, form)
     return text
 
 

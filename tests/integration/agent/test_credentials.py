@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -189,6 +190,43 @@ async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_afte
     assert all(names.isdisjoint(seen.headers) for seen in scoring.seen)
     assert "s3cret" not in everything
     assert base64.b64encode(b"scorer:first-s3cret").decode()[:8] not in everything
+
+
+async def test_the_condition_on_the_hub_has_nothing_of_a_secret_that_a_source_quotes(
+    place: Place,
+) -> None:
+    """A token in an error of the source, as it was sent, cut, and escaped."""
+    hub = ScoreHub()
+    spoke = ScoreHub()
+    spoke.secret("login", username="u", password='s3cret-"0123456789')
+    spoke.secret("api", k="s3cret-key-0123456789")
+
+    def quoting(seen: Seen) -> Reply:
+        key = seen.headers["x-api-key"]
+        encoded = seen.headers["authorization"].split(" ")[1]
+        password = base64.b64decode(encoded).decode().partition(":")[2]
+        message = f"\x1b[31mno {key}, {encoded}, {json.dumps(password)} or {key[:14]}"
+        return prometheus_error("bad_data", message)
+
+    async with (
+        hub as hub_server,
+        spoke as spoke_server,
+        HttpFake(quoting) as source,
+        HttpFake(scores(5.0)) as scoring,
+    ):
+        login: dict[str, Any] = {"sourceBasicAuth": BASIC, "sourceHeaders": [API_KEY]}
+        place.put(entry("cpu", scoring=scoring.url, source=source.url, **login))
+        async with place.agent(spoke=spoke_server, hub=hub_server):
+            await until(
+                lambda: hub.scores.get(("c1", "cpu-score"), {}).get("status"), what="a condition"
+            )
+        [condition] = hub.scores["c1", "cpu-score"]["status"]["conditions"]
+    assert (condition["type"], condition["status"]) == ("Scored", "False")
+    assert condition["reason"] == "QueryFailed"
+    assert condition["message"].endswith(
+        'bad_data: \\x1b[31mno (token), (token), "(token)" or (token)'
+    )
+    assert "s3cret" not in condition["message"]
 
 
 async def test_secrets_that_peers_quote_are_hidden_and_sent_nowhere_else(

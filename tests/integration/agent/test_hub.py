@@ -243,3 +243,90 @@ async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(
             trusting(second)
             await until(lambda: server.values("cpu-score") == {"n0": 6}, what="published again")
     await server.stop()
+
+
+def _stated(hub: ScoreHub, name: str = "cpu-score") -> tuple[str, str] | None:
+    status = hub.scores.get(("c1", name), {}).get("status") or {}
+    for condition in status.get("conditions", []):
+        return condition["status"], condition["reason"]
+    return None
+
+
+async def test_a_broken_edit_is_told_on_the_hub_and_leaves_the_scores_as_they_are(
+    place: Place,
+) -> None:
+    hub, api = ScoreHub(), Scoring(7.0)
+    async with hub as server, HttpFake(api) as scoring:
+        place.put(entry("cpu", scoring=scoring.url))
+        async with place.agent(hub=server):
+            await until(lambda: _stated(hub) == ("True", "Scored"), what="published")
+            before = hub.scores["c1", "cpu-score"]["status"]
+            place.put(entry("cpu", scoring="http://127.0.0.1:9/"))
+            await until(
+                lambda: _stated(hub) == ("False", "ScoringApiUnreachable"), what="the reason"
+            )
+            after = hub.scores["c1", "cpu-score"]["status"]
+            assert (after["scores"], after["validUntil"]) == (
+                before["scores"],
+                before["validUntil"],
+            )
+            place.put(entry("cpu", scoring=scoring.url))
+            await until(lambda: _stated(hub) == ("True", "Scored"), what="it works again")
+
+
+async def test_a_scorer_without_any_score_has_an_object_with_the_reason_alone(
+    place: Place,
+) -> None:
+    hub = ScoreHub()
+    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
+        place.put(entry("cpu", scoring="http://127.0.0.1:9/"))
+        async with place.agent(hub=server):
+            await until(
+                lambda: _stated(hub) == ("False", "ScoringApiUnreachable"), what="the reason"
+            )
+            status = hub.scores["c1", "cpu-score"]["status"]
+            assert status.keys() == {"conditions"}
+            [condition] = status["conditions"]
+            assert "127.0.0.1:9" in condition["message"]
+            since = datetime.fromisoformat(condition["lastTransitionTime"]).timestamp()
+            assert abs(since - hub.now()) < 60
+            place.put(entry("cpu", scoring=scoring.url))
+            await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="a score")
+            assert _stated(hub) == ("True", "Scored")
+            place.put()
+            await until(lambda: not hub.scores, what="the object goes with its scorer")
+
+
+async def test_the_reason_of_a_removed_scorer_goes_with_it(place: Place) -> None:
+    hub = ScoreHub()
+    async with hub as server:
+        place.put(entry("cpu", scoring="http://127.0.0.1:9/"))
+        async with place.agent(hub=server):
+            await until(lambda: _stated(hub) is not None, what="the reason")
+        place.put()
+        async with place.agent(hub=server):
+            await until(lambda: not hub.scores, what="also by a process that never named it")
+
+
+async def test_a_hub_whose_policy_refuses_conditions_gets_the_scores_without_one(
+    place: Place,
+) -> None:
+    """The policy is in git, and may be of an older version than the agent."""
+    hub, api = ScoreHub(), Scoring(7.0)
+    hub.before = lambda seen: (
+        failure(403, "an agent gives an AddOnPlacementScore neither annotations nor conditions")
+        if seen.method == "PATCH" and b'"conditions"' in seen.body
+        else None
+    )
+    async with hub as server, HttpFake(api) as scoring:
+        place.put(
+            entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER),
+            entry("mem", scoring="http://127.0.0.1:9/"),
+        )
+        async with place.agent(hub=server) as agent:
+            await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published")
+            api.values = (42.0,)
+            await until(lambda: hub.values("cpu-score") == {"n0": 42}, what="a newer value")
+            assert _stated(hub) is None
+            assert agent.scorer()["publish"] is None
+            assert await agent.failures() == {"mem-score": {"unreachable"}}

@@ -184,7 +184,7 @@ async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(pla
             await until(lambda: len(api.seen) >= 8, what="it goes on asking once an interval")
             assert await agent.failures() == {"cpu-score": {"no_results"}}
             assert "no results for 0 series" in agent.scorer()["message"]
-            assert not list(place.out.glob("*.yaml"))
+            assert not place.written()
             answer = GOOD
             await until(lambda: list(place.out.glob("cpu*")), what="published once there is data")
             text = (place.out / "cpu-score.yaml").read_text()

@@ -12,7 +12,7 @@ from dsf_agent.publish.hub import HubStore
 from dsf_runtime.access import KubeconfigFile
 from dsf_wire.scored import Reason
 from tests.support import virtual_time
-from tests.support.agent.hub import UPSTREAM, ScoreHub, kubeconfig
+from tests.support.agent.hub import HAS_SCORES, UPSTREAM, ScoreHub, kubeconfig
 from tests.support.apiserver import SCORES
 
 SILENT_SECONDS = 3_600.0
@@ -31,7 +31,11 @@ class AgentOnHub:
         await self.store.list_owned()
         try:
             await self.store.write(
-                SCORE, scorer="cpu", values=values, valid_until=self.hub.now() + 900
+                SCORE,
+                scorer="cpu",
+                values=values,
+                valid_until=self.hub.now() + 900,
+                condition=HAS_SCORES,
             )
         except AgentError as error:
             return f"{error.reason.value}: {error}"
@@ -117,7 +121,11 @@ def test_an_object_that_upstream_created_again_between_two_writes_is_a_conflict(
         agent.hub.upstream_writes(SCORE, OLD)
         with pytest.raises(AgentError) as caught:
             await agent.store.write(
-                SCORE, scorer="cpu", values={"cluster": 8}, valid_until=agent.hub.now() + 900
+                SCORE,
+                scorer="cpu",
+                values={"cluster": 8},
+                valid_until=agent.hub.now() + 900,
+                condition=HAS_SCORES,
             )
         assert caught.value.reason is Reason.CONFLICT
 

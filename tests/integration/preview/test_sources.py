@@ -14,6 +14,7 @@ import yaml
 from dsf_agent.publish.directory import DirectoryStore
 from tests.integration.preview.gitfleet import SET, GitFleet, Run, application, save, snapshot
 from tests.support import hubobjects
+from tests.support.agent.hub import HAS_SCORES
 from tests.support.apiserver import ApiServer, serving
 from tests.support.hubobjects import Object, cluster, decision, hub_with
 
@@ -89,7 +90,11 @@ def test_the_folder_that_an_agent_publishes_to(fleet: GitFleet, tmp_path: Path, 
         for name, value in VALUES.items():
             store = DirectoryStore(directory=tmp_path / "out" / name, cluster=name)
             await store.write(
-                "cpu", scorer="cpu", values={"cpu": value}, valid_until=LATER.timestamp()
+                "cpu",
+                scorer="cpu",
+                values={"cpu": value},
+                valid_until=LATER.timestamp(),
+                condition=HAS_SCORES,
             )
 
     asyncio.run(publish())

@@ -206,7 +206,7 @@ def test_of_writes_to_the_hub() -> None:
         store_of=lambda _cluster: pytest.fail("no write"),
         wall=lambda: 0.0,
     )
-    many = publisher.publication(scorer, rule=rule, metrics=metrics)
+    many = publisher.publication(scorer, rule=rule, metrics=metrics, clusters=lambda: ())
     error = AgentError("no rights", reason=Reason.FORBIDDEN)
     many.failed("c1", error)
     alive = weakref.ref(error)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from dsf_agent.publish.store import ScoredCondition
 from dsf_wire.constants import AGENT_NAMESPACE
 from tests.support.agent.http import Reply, Seen
 from tests.support.agent.scorewrites import timestamp
@@ -15,6 +16,8 @@ from tests.support.apiserver import SCORES, ApiServer, Object, failure, kubeconf
 
 UPSTREAM: Final = "dynamic-scoring-agent"
 """The field manager of an upstream agent, which is the name of its program."""
+HAS_SCORES: Final = ScoredCondition(holds=True, reason="Scored", message="", since=1.7e9)
+"""The condition that is written with scores."""
 BASE: Final = "/apis/cluster.open-cluster-management.io/v1alpha1"
 
 

@@ -223,12 +223,13 @@ class Place:
         return running(*self.flags(*more, hub=hub, spoke=spoke), **how)
 
     def written(self) -> bool:
-        return any(self.out.glob("*.yaml"))
+        """Whether scores were published. A file may have only the condition that says why not."""
+        return any("\n  scores:" in file.read_text() for file in self.out.glob("*.yaml"))
 
     def items(self, name: str = "cpu") -> dict[str, int]:
         """The published items of a scorer; empty before the first write."""
         file = self.out / f"{name}-score.yaml"
         if not file.exists():
             return {}
-        scores = yamlfast.load(file.read_text(encoding="utf-8"))["status"]["scores"]
+        scores = yamlfast.load(file.read_text(encoding="utf-8"))["status"].get("scores", [])
         return {one["name"]: one["value"] for one in scores}

@@ -6,6 +6,7 @@ tests/hub/test_api_server.py compares it with a real one.
 
 import copy
 import json
+import re
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -17,6 +18,8 @@ Entry = dict[str, Any]
 
 BEFORE = "before-first-apply"
 ITEMS: Path = ("f:status", "f:scores")
+CONDITIONS: Path = ("f:status", "f:conditions")
+CONDITION_REASON = re.compile("^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")
 UNTIL: Path = ("f:status", "f:validUntil")
 CONTAINERS = {("f:status", "."), (*ITEMS, ".")}
 
@@ -125,6 +128,10 @@ def _values(status: Mapping[str, Any]) -> dict[Path, Any]:
     found: dict[Path, Any] = {}
     if status:
         found["f:status", "."] = None
+    for condition in status.get("conditions", []):
+        key = f"k:{json.dumps({'type': condition['type']}, separators=(',', ':'))}"
+        found[*CONDITIONS, key, "."] = None
+        found |= {(*CONDITIONS, key, f"f:{field}"): value for field, value in condition.items()}
     if "scores" in status:
         found[*ITEMS, "."] = None
     for item in status.get("scores", []):
@@ -149,9 +156,23 @@ def _status(values: Mapping[Path, Any]) -> dict[str, Any]:
                 raise InvalidError(f"status.scores[{index}].{field}: Required value")
         if not isinstance(item["value"], int) or not -100 <= item["value"] <= 100:
             raise InvalidError(f"status.scores[{index}].value: Invalid value: {item['value']}")
-    status: dict[str, Any] = (
-        {"scores": list(items.values())} if items or (*ITEMS, ".") in values else {}
-    )
+    status: dict[str, Any] = {}
+    conditions: dict[str, dict[str, Any]] = {}
+    for path, value in values.items():
+        if path[:2] == CONDITIONS and len(path) == 4:
+            condition = conditions.setdefault(path[2], {})
+            if path[3] != ".":
+                condition[path[3].removeprefix("f:")] = value
+    if conditions:
+        status["conditions"] = list(conditions.values())
+    for index, condition in enumerate(conditions.values()):
+        for field in ("lastTransitionTime", "message", "reason", "status", "type"):
+            if field not in condition:
+                raise InvalidError(f"status.conditions[{index}].{field}: Required value")
+        if len(condition["message"]) > 32_768 or not CONDITION_REASON.match(condition["reason"]):
+            raise InvalidError(f"status.conditions[{index}]: Invalid value")
+    if items or (*ITEMS, ".") in values:
+        status["scores"] = list(items.values())
     return status | ({"validUntil": values[UNTIL]} if UNTIL in values else {})
 
 
@@ -247,7 +268,10 @@ def _labels_entry(seen: Seen, labels: Mapping[str, str], *, operation: str, now:
 
 def _apply_status(seen: Seen, stored: Object, now: float) -> Object:
     wanted = seen.json()["status"]
-    names = [item["name"] for item in wanted["scores"]]
+    version = seen.json()["metadata"].get("resourceVersion")
+    if version not in {None, stored["metadata"]["resourceVersion"]}:
+        raise RefusedError(409, "the object has been modified")
+    names = [item["name"] for item in wanted.get("scores", [])]
     if len(set(names)) != len(names):
         raise RefusedError(422, "status.scores: Duplicate value")
     try:

@@ -1,147 +1,26 @@
 """What a process writes over hours, in order. In virtual time, with stores in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from itertools import pairwise
 
 import pytest
 
 from dsf_agent.errors import AgentError
-from dsf_agent.metrics import AgentMetrics
 from dsf_agent.publish.publication import ScorePublication
-from dsf_agent.publish.publisher import Publisher
-from dsf_agent.publish.store import StoredScores, labels
-from dsf_wire.publishrule import PublishSettings
 from dsf_wire.scored import Reason
-from dsf_wire.summary import ScorerSummary
+from tests.support.agent.publishing import (
+    HUB_SCORER_WRITES_PER_SECOND,
+    LEAST,
+    NO_SERIES,
+    TTL,
+    Hub,
+    offer,
+    publishing,
+)
 
 AUDIT_SECONDS = 300.0
-HUB_SCORER_WRITES_PER_SECOND = 50
-
-TTL, LEAST = 900.0, 60.0
-VALUES = {"a": 10}
-
-
-class Hub:
-    """The objects of all clusters, and every write with the seconds since the start."""
-
-    def __init__(self, *, seconds: float = 0.01) -> None:
-        self._start = asyncio.get_running_loop().time()
-        self._seconds = seconds
-        self.objects: dict[tuple[str, str], StoredScores] = {}
-        self.writes: list[tuple[float, str, str]] = []
-        self.ahead = 0.0
-        """Seconds that the clock is ahead."""
-        self.lists = 0
-        self.list_faults: list[AgentError] = []
-        """Why the next lists fail."""
-        self.hidden: set[str] = set()
-        """Clusters whose lists have nothing."""
-        self.attempts: list[tuple[float, str]] = []
-        """Every write that was asked for, and its cluster."""
-        self.faults: dict[str, Exception] = {}
-        """By cluster: why writes fail."""
-        self.lost: dict[str, AgentError] = {}
-        """By cluster: why the answer to the next write does not arrive. The write takes effect."""
-
-    @property
-    def elapsed(self) -> float:
-        return asyncio.get_running_loop().time() - self._start
-
-    def wall(self) -> float:
-        return 1_700_000_000.0 + self.elapsed + self.ahead
-
-    def of(self, name: str) -> list[float]:
-        return [at for at, _, written in self.writes if written == name]
-
-
-class Store:
-    def __init__(self, hub: Hub, cluster: str) -> None:
-        self._hub, self._cluster = hub, cluster
-
-    async def write(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        values: Mapping[str, int],
-        valid_until: float,
-        needed: Callable[[], bool] = lambda: True,
-    ) -> bool:
-        assert needed()
-        self._hub.attempts.append((self._hub.elapsed, self._cluster))
-        await asyncio.sleep(self._hub._seconds)
-        fault = self._hub.faults.get(self._cluster)
-        if fault is not None:
-            raise fault
-        self._hub.writes.append((self._hub.elapsed, self._cluster, name))
-        self._hub.objects[self._cluster, name] = StoredScores(
-            name=name,
-            values=values,
-            valid_until=valid_until,
-            labels=labels(scorer, hub_scorer=True),
-        )
-        if self._cluster in self._hub.lost:
-            raise self._hub.lost.pop(self._cluster)
-        return True
-
-    async def names(self) -> frozenset[str]:
-        return frozenset(one.name for one in await self.list_owned())
-
-    async def list_owned(self, *, values: bool = True) -> list[StoredScores]:
-        del values
-        self._hub.lists += 1
-        if self._hub.list_faults:
-            raise self._hub.list_faults.pop()
-        await asyncio.sleep(self._hub._seconds)
-        if self._cluster in self._hub.hidden:
-            return []
-        return [one for (cluster, _), one in self._hub.objects.items() if cluster == self._cluster]
-
-    async def delete(self, stored: StoredScores) -> None:
-        raise AssertionError(stored)
-
-
-class Publishing:
-    def __init__(self, hub: Hub, *, writes_per_second: float) -> None:
-        self.hub = hub
-        self.publisher = Publisher(
-            store_of=partial(Store, hub),
-            wall=hub.wall,
-            writes_per_second=writes_per_second,
-        )
-        self._metrics = AgentMetrics(cluster="hub")
-
-    def publication(self, name: str, *, ttl: float = TTL) -> ScorePublication:
-        scorer = ScorerSummary(name=name, score_name=name, scoring_interval=60)
-        rule = PublishSettings(deadband=2, min_interval=LEAST, ttl=ttl, jitter=0.0)
-        return self.publisher.publication(scorer, rule=rule, metrics=self._metrics.of(name))
-
-    def outcomes(self) -> dict[str, float]:
-        names = ("written", "unchanged", "deferred", "failed")
-        labels = [{"score_name": "cpu", "outcome": name} for name in names]
-        read = self._metrics.registry.get_sample_value
-        found = {one["outcome"]: read("gitops_dsf_agent_publish_total", one) for one in labels}
-        return {name: value for name, value in found.items() if value}
-
-    def failures(self, reason: Reason) -> float | None:
-        labels = {"score_name": "cpu", "stage": "publish", "reason": reason.value}
-        return self._metrics.registry.get_sample_value("gitops_dsf_agent_failures_total", labels)
-
-
-@asynccontextmanager
-async def publishing(
-    hub: Hub, *, writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND
-) -> AsyncIterator[Publishing]:
-    found = Publishing(hub, writes_per_second=writes_per_second)
-    task = asyncio.create_task(found.publisher.run())
-    try:
-        yield found
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -152,13 +31,6 @@ async def one_scorer(
     hub = Hub(seconds=seconds)
     async with publishing(hub) as running:
         yield hub, running.publication("cpu", ttl=ttl)
-
-
-def offer(
-    publication: ScorePublication, clusters: list[str], values: Mapping[str, int] = VALUES
-) -> None:
-    for cluster in clusters:
-        publication.offer(cluster, dict(values))
 
 
 CLUSTERS = [f"c{index:03}" for index in range(400)]
@@ -213,15 +85,16 @@ async def test_a_change_of_the_deadband_is_written_once_in_the_least_interval() 
 async def test_what_is_paused_is_not_renewed() -> None:
     async with one_scorer() as (hub, cpu):
         offer(cpu, ["c1"])
-        cpu.pause_cluster("c1")
+        cpu.pause_cluster("c1", NO_SERIES)
         await asyncio.sleep(30)
-        assert (hub.lists, hub.attempts) == (0, []), "nothing is read for it before its turn"
+        assert (hub.lists, hub.attempts) == (1, []), "no score is written"
         offer(cpu, ["c1", "c2", "c3"])
         await asyncio.sleep(10)
-        cpu.pause_cluster("c1")
+        cpu.pause_cluster("c1", NO_SERIES)
         await asyncio.sleep(TTL)
         assert sorted({cluster for _, cluster, _ in hub.writes[3:]}) == ["c2", "c3"]
-        cpu.pause()
+        for cluster in ("c1", "c2", "c3"):
+            cpu.pause_cluster(cluster, NO_SERIES)
         written = len(hub.writes)
         await asyncio.sleep(2 * TTL)
         assert len(hub.writes) == written
@@ -340,7 +213,7 @@ async def test_a_step_that_sends_nothing_does_not_say_that_the_hub_is_back(idle:
             if idle:
                 # It has a new score in each cycle, and loses it before the write is due.
                 offer(mem, ["c999"])
-                mem.pause_cluster("c999")
+                mem.pause_cluster("c999", NO_SERIES)
             await asyncio.sleep(1)
         asked = len(hub.attempts) + hub.lists
         assert asked <= 120
@@ -440,7 +313,7 @@ async def test_a_cluster_that_failed_and_was_paused_is_written_when_it_has_score
         hub.faults["c1"] = AgentError("no rights", reason=Reason.FORBIDDEN)
         offer(cpu, ["c1"])
         await asyncio.sleep(1)
-        cpu.pause_cluster("c1")
+        cpu.pause_cluster("c1", NO_SERIES)
         hub.faults.clear()
         await asyncio.sleep(60)
         assert hub.writes == []
@@ -458,7 +331,7 @@ async def test_a_score_that_is_paused_while_its_cluster_is_read_is_not_written()
         cpu = running.publication("cpu")
         offer(cpu, ["c1"], {"a": 90})
         await asyncio.sleep(1)
-        cpu.pause_cluster("c1")
+        cpu.pause_cluster("c1", NO_SERIES)
         await asyncio.sleep(TTL)
         assert cpu.fault is None
     assert len(hub.writes) == 1
@@ -576,7 +449,7 @@ async def test_a_score_that_is_paused_while_it_waits_for_its_turn_is_not_written
         cpu = running.publication("cpu")
         offer(cpu, ["c1", "c2"])
         await asyncio.sleep(5)
-        cpu.pause_cluster("c2")
+        cpu.pause_cluster("c2", NO_SERIES)
         await asyncio.sleep(30)
         assert cpu.fault is None
     assert [cluster for _, cluster in hub.attempts] == ["c1"]
@@ -624,7 +497,7 @@ async def test_the_end_of_a_worker_waits_for_writes_that_are_due() -> None:
         assert cpu.fault is not None
         offer(cpu, ["c3"])
         await asyncio.sleep(1)
-        cpu.pause()
+        cpu.pause_cluster("c3", NO_SERIES)
         began = hub.elapsed
         await cpu.wait_until_handled()
         assert hub.elapsed == began

@@ -16,6 +16,7 @@ from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.publish.store import StoredScores, labels
 from dsf_wire.scored import Reason
+from tests.support.agent.hub import HAS_SCORES
 from tests.support.waiting import until
 
 MAX_SCORE_ITEMS = 20_000
@@ -36,7 +37,9 @@ async def test_too_many_items_are_refused_with_advice_and_not_sent(
     with pytest.raises(
         AgentError, match=f"{count} items make an object of .*; use a coarser"
     ) as caught:
-        await store.write("cpu", scorer="cpu", values=values, valid_until=1_800_000_000.0)
+        await store.write(
+            "cpu", scorer="cpu", values=values, valid_until=1_800_000_000.0, condition=HAS_SCORES
+        )
     assert caught.value.reason is Reason.TOO_LARGE
 
 
@@ -73,7 +76,7 @@ async def test_labels_that_stand_are_not_written_again() -> None:
 
     server = Answered(load=lambda: pytest.fail("no access"), timeout_seconds=1)
     store = HubStore(server=server, cluster="c1")
-    await store.write("cpu", scorer="cpu", values={"a": 1}, valid_until=2e9)
+    await store.write("cpu", scorer="cpu", values={"a": 1}, valid_until=2e9, condition=HAS_SCORES)
     assert sent[-1] == "PATCH status"
 
 
@@ -94,20 +97,24 @@ async def test_a_cancelled_write_does_not_finish_after_the_next_change(
     scores.
     """
     store, old = _store(tmp_path), SlowValues(1)
-    await store.write("s", scorer="n", values={"a": 0}, valid_until=2e9)
+    await store.write("s", scorer="n", values={"a": 0}, valid_until=2e9, condition=HAS_SCORES)
     stands = await _read(store, "s")
     assert stands is not None
-    slow = asyncio.create_task(store.write("s", scorer="n", values=old, valid_until=2e9))
+    slow = asyncio.create_task(
+        store.write("s", scorer="n", values=old, valid_until=2e9, condition=HAS_SCORES)
+    )
     await until(old.begun.is_set, what="it writes")
     slow.cancel()
     with suppress(asyncio.CancelledError):
         await slow
     following = asyncio.create_task(
-        store.write("s", scorer="n", values={"a": 2}, valid_until=2e9)
+        store.write("s", scorer="n", values={"a": 2}, valid_until=2e9, condition=HAS_SCORES)
         if then == "write"
         else store.delete(stands)
     )
-    other = asyncio.create_task(store.write("other", scorer="m", values={"a": 3}, valid_until=2e9))
+    other = asyncio.create_task(
+        store.write("other", scorer="m", values={"a": 3}, valid_until=2e9, condition=HAS_SCORES)
+    )
     await other
     await asyncio.sleep(0.05)
     old.go_on.set()
@@ -125,7 +132,7 @@ async def test_a_directory_that_cannot_be_written_is_a_failure_of_the_write(tmp_
     store = _store(blocked)
     for call in (
         store.list_owned(),
-        store.write("s", scorer="n", values={"a": 1}, valid_until=2e9),
+        store.write("s", scorer="n", values={"a": 1}, valid_until=2e9, condition=HAS_SCORES),
     ):
         with pytest.raises(AgentError, match="blocked") as caught:
             await call
@@ -149,10 +156,10 @@ async def test_an_invalid_file_is_replaced_and_hides_no_other(
 ) -> None:
     """A damaged file, or a file of another program, is no failure of a scorer."""
     store = _store(tmp_path)
-    await store.write("other", scorer="m", values={"a": 3}, valid_until=2e9)
+    await store.write("other", scorer="m", values={"a": 3}, valid_until=2e9, condition=HAS_SCORES)
     (tmp_path / "s.yaml").write_bytes(content)
     assert [one.name for one in await store.list_owned()] == ["other"]
-    await store.write("s", scorer="n", values={"a": 1}, valid_until=2e9)
+    await store.write("s", scorer="n", values={"a": 1}, valid_until=2e9, condition=HAS_SCORES)
     found = await _read(store, "s")
     assert found is not None
     assert (found.values, found.owned_by(hub_scorer=False)) == ({"a": 1}, True)

@@ -35,7 +35,8 @@ class Bench:
         self.metrics = AgentMetrics(cluster="c")
         self.scheduler = Scheduler(make=self._worker, metrics=self.metrics, cluster="c", splay=0.0)
 
-    def _worker(self, scorer: ScorerSummary) -> Worker:
+    def _worker(self, scorer: ScorerSummary, *, edited: bool = False) -> Worker:
+        del edited
         name = scorer.name
 
         async def cycle() -> CycleResult:

@@ -43,6 +43,17 @@ def test_several_and_none() -> None:
     assert hide("one two-two-two", None, "one", "two-two-two", "") == "(token) (token)"
 
 
+@pytest.mark.parametrize(
+    "quoted",
+    ['{"sent": "p\\"ss w\\\\rd+1"}', "user=p%22ss%20w%5Crd%2B1", "user=p%22ss+w%5Crd%2B1"],
+    ids=["json", "url", "form"],
+)
+def test_a_secret_that_a_peer_escapes_is_hidden(quoted: str) -> None:
+    shown = hide(quoted, 'p"ss w\\rd+1')
+    assert "ss" not in shown
+    assert "rd" not in shown
+
+
 @given(
     st.text(alphabet="ab-"),
     st.text(alphabet="ab-", min_size=1, max_size=20),
