@@ -12,13 +12,7 @@ from msgspec import Meta, Struct
 
 from dsf_wire.constants import AGENT_MANAGER, RUNS_ON_HUB, RUNS_ON_LABEL
 from dsf_wire.ownership import STATUS, FieldsOwner
-from dsf_wire.scored import (
-    MAX_CONDITION_REASON,
-    SCORED,
-    ScoredReason,
-    condition_message,
-    known_reason,
-)
+from dsf_wire.scored import MAX_CONDITION_REASON, SCORED, condition_message
 from dsf_wire.text import printable
 from gitops_dsf.hub.metadata import Condition, Int32, condition_of
 from gitops_dsf.hub.times import Timestamp, moment_of
@@ -125,11 +119,6 @@ class ScoreFailure(Struct, frozen=True, gc=False):
     message: str
     since: datetime | None
     """None if the time cannot be read."""
-
-    @property
-    def known_reason(self) -> ScoredReason:
-        """The reason as one of the closed list, for labels of metrics."""
-        return known_reason(self.reason)
 
 
 class PublishedScore(Struct, frozen=True, gc=False):

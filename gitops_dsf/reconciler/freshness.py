@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final
 
 from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
+from gitops_dsf.hub.score_failures import FailureGroup, failure_groups, failures_text
 from gitops_dsf.hub.score_states import ScoreState, state_of, state_of_absent
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import PublishedScore
+from gitops_dsf.hub.scores import PublishedScore, ScoreFailure
 from gitops_dsf.hub.times import moment_of
 from gitops_dsf.wording import names_text, plural
 
@@ -41,6 +43,10 @@ class Assessment:
     """Nothing is published yet, and it is too early to call that a fault."""
     unclear: frozenset[str] = _NONE
     """Nothing is published, and the masks are not known: a mask may be the reason."""
+    failing: tuple[FailureGroup, ...] = ()
+    """Clusters whose agent says why there are no scores now, also while the last one counts."""
+    scored: int = 0
+    """Clusters with a fresh score whose agent reports no failure."""
     status: str = "Unknown"
     reason: str = ""
     message: str = ""
@@ -55,11 +61,13 @@ def assess(
     since: Callable[[str], float],
     masks_known: bool,
     now: float,
+    failures: Mapping[str, ScoreFailure] = MappingProxyType({}),
 ) -> Assessment:
     """The state of the scores of one scorer, with the condition Scored.
 
     `scores` are those that are not clearly fresh, `published` are the clusters that have a score at
-    all, and `since` gives the time at which a cluster came to be expected.
+    all, `since` gives the time at which a cluster came to be expected, and `failures` what agents
+    say of clusters without new scores.
     """
     if scorer.spec.suspend:
         return Assessment(reason="Suspended", message="spec.suspend is true, so it runs nowhere")
@@ -77,9 +85,15 @@ def assess(
         by_state[state].add(cluster)
     missing = by_state[ScoreState.MISSING]
     expired = by_state[ScoreState.EXPIRED] | by_state[ScoreState.EMPTY]
-    unclear = missing if not masks_known else set[str]()
+    # An agent that says why it has no scores is not masked.
+    unclear = missing - failures.keys() if not masks_known else set[str]()
+    fresh = len(published) - len(expired) - len(by_state[ScoreState.ENDLESS])
+    reported = {cluster: failure for cluster, failure in failures.items() if cluster in expected}
+    absent = expired | by_state[ScoreState.ENDLESS]
     assessment = Assessment(
-        fresh=len(published) - len(expired) - len(by_state[ScoreState.ENDLESS]),
+        fresh=fresh,
+        failing=failure_groups(reported),
+        scored=fresh - len((reported.keys() & published) - absent),
         expiring=frozenset(by_state[ScoreState.EXPIRING]),
         expired=frozenset(expired),
         endless=frozenset(by_state[ScoreState.ENDLESS]),
@@ -98,6 +112,10 @@ def named(clusters: Iterable[str]) -> str:
 
 def _with_condition(assessment: Assessment, *, on_hub: bool) -> Assessment:
     status, reason = _condition(assessment)
+    if assessment.failing:
+        return replace(
+            assessment, status=status, reason=reason, message="; ".join(_failure_texts(assessment))
+        )
     if reason != "NoCluster":
         message = "; ".join(_state_texts(assessment))
     elif on_hub:
@@ -129,6 +147,34 @@ def _state_texts(assessment: Assessment) -> Iterator[str]:
         )
 
 
+def _failure_texts(assessment: Assessment) -> Iterator[str]:
+    """How many clusters have scores, why others have none, and what no agent explains."""
+    absent = (
+        assessment.expired,
+        assessment.endless,
+        assessment.missing,
+        assessment.waiting,
+        assessment.unclear,
+    )
+    total = assessment.fresh + sum(map(len, absent))
+    yield f"scores on {assessment.scored} of {plural(total, 'cluster')}"
+    yield failures_text(assessment.failing)
+    explained = frozenset[str]().union(*(group.clusters for group in assessment.failing))
+    counted = len(explained - frozenset[str]().union(*absent))
+    if counted:
+        yield f"the last score still counts on {counted} of them"
+    unexplained = replace(
+        assessment,
+        fresh=0,
+        expiring=assessment.expiring - explained,
+        expired=assessment.expired - explained,
+        missing=assessment.missing - explained,
+        waiting=assessment.waiting - explained,
+    )
+    # The first text is that about fresh scores.
+    yield from list(_state_texts(unexplained))[1:]
+
+
 def _condition(assessment: Assessment) -> tuple[str, str]:
     if assessment.expired:
         return "False", "Expired"
@@ -136,6 +182,9 @@ def _condition(assessment: Assessment) -> tuple[str, str]:
         return "False", "NoExpiry"
     if assessment.missing:
         return "False", "Missing" if assessment.fresh else "NoScores"
+    if assessment.failing:
+        # The last scores count for a while, or the scorer is too new for them to be missed.
+        return "False", "Failing"
     if assessment.fresh:
         return "True", "Fresh"
     return "Unknown", "NoScores" if assessment.waiting or assessment.unclear else "NoCluster"
@@ -210,7 +259,9 @@ def find_dead(
     before = deadline(owner, now=now)
     dead: list[tuple[str, str]] = []
     for name, score in scores.items():
-        if score.valid_until is None or score.valid_until >= before:
+        # One that only says why there is no score counts for nothing, so it needs no deadline.
+        is_over = score.valid_until is not None and score.valid_until < before
+        if not is_over and not score.only_failure:
             continue
         cluster = clusters.get(name)
         if why_not_renewed(cluster, addons.get(name), owner=owner, on_hub=score.on_hub):

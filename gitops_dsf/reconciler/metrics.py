@@ -104,6 +104,13 @@ class ReconcilerMetrics:
             "scorer",
             "state",
         )
+        self.failing_clusters = gauges(
+            "failing_clusters",
+            "Clusters where a scorer gives no scores now, by the reason that its agent wrote into"
+            " the condition Scored of the AddOnPlacementScore.",
+            "scorer",
+            "reason",
+        )
         self.not_fresh = gauges(
             "score_not_fresh",
             "1 for a score that is expired, missing, expiring or endless; at most 1,000 of them.",

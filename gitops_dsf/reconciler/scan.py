@@ -11,7 +11,7 @@ from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.hub.score_states import EXPIRING_SHARE, grace
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import PublishedScore
+from gitops_dsf.hub.scores import PublishedScore, failures_in, without_failures
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.hub.times import moment_of
 from gitops_dsf.reconciler.freshness import Assessment, Owner, assess, find_dead, owners
@@ -125,11 +125,16 @@ class ScoreScanner:
         assessments: dict[str, Assessment] = {}
         dead: list[tuple[str, str]] = []
         not_counted: dict[tuple[str, str], frozenset[str]] = {}
+        published: dict[str, Mapping[str, PublishedScore]] = {}
         expected: dict[str, _ExpectedScorer] = {}
         # Equal sets of clusters are kept once: many scorers run on the same clusters.
         same: dict[frozenset[str], frozenset[str]] = {}
         for resource in {*view.scores.columns, *by_resource, *(name for name, _ in ranked)}:
-            column = view.scores.of(resource)
+            objects = view.scores.of(resource)
+            failures = failures_in(objects)
+            # To OCM an object that only says why there is no score is the same as none.
+            column = without_failures(objects) if failures else objects
+            published[resource] = column
             here = by_resource.get(resource, [])
             late = _late(column, here, now=now)
             for scorer in here:
@@ -144,13 +149,14 @@ class ScoreScanner:
                     since=_since(scorer, targets, expectation),
                     masks_known=targets.masks is not None,
                     now=now,
+                    failures=failures,
                 )
             dimensions = [dimension for name, dimension in ranked if name == resource]
             for dimension, clusters in _not_counted(column, late, dimensions, now=now).items():
                 not_counted[resource, dimension] = clusters
             dead += find_dead(
                 resource,
-                late,
+                late | {name: objects[name] for name in failures if name not in column},
                 clusters=view.clusters.items,
                 addons=view.addons.items,
                 owner=by_owner.get(resource),
@@ -159,7 +165,7 @@ class ScoreScanner:
             # A hub may have a million scores, and the Lease must be renewed meanwhile.
             await asyncio.sleep(0)
         self._expected = expected
-        zeros = await self._zeros(placements, by_owner, assessments, not_counted)
+        zeros = await self._zeros(placements, by_owner, assessments, not_counted, published)
         return Scan(
             targets=targets, owners=by_owner, assessments=assessments, dead=dead, zeros=zeros
         )
@@ -189,6 +195,7 @@ class ScoreScanner:
         by_owner: Mapping[str, Owner],
         assessments: Mapping[str, Assessment],
         not_counted: Mapping[tuple[str, str], frozenset[str]],
+        published: Mapping[str, Mapping[str, PublishedScore]],
     ) -> Mapping[tuple[str, str], frozenset[str]]:
         view = self._view
         zeros: dict[tuple[str, str], frozenset[str]] = defaultdict(frozenset)
@@ -203,7 +210,7 @@ class ScoreScanner:
                     placement,
                     clusters=view.clusters.items,
                     decided=decided_by.get(name, _NONE),
-                    scores=view.scores.of(resource),
+                    scores=published[resource],
                     not_counted=not_counted[resource, prioritizer.dimension],
                     assessment=None if owner is None else assessments[owner.item.name],
                 )

@@ -27,6 +27,7 @@ from dsf_wire.constants import (
 )
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
+from gitops_dsf.hub.scores import Interner
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.freshness import Owner, deadline, why_not_renewed
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
@@ -142,7 +143,11 @@ class ScoreGarbageCollector:
         valid_until = None if score.status is None else score.status.valid_until
         # Ask the hub's clock last: the answers above have just updated it.
         before = deadline(owner, now=self._api.now())
-        if not reason or not self._api.clock.known or valid_until is None or valid_until >= before:
+        is_over = valid_until is not None and valid_until < before
+        if Interner().of(score.status).only_failure:
+            # It counts for nothing already, and only says why there is no score.
+            is_over = True
+        if not reason or not self._api.clock.known or not is_over:
             return ""
         await self._api.delete(
             f"{scores}/{resource}",

@@ -1,7 +1,9 @@
 """Freshness of scores as metrics, and as Events on the Placements that count a cluster as 0."""
 
+from collections import Counter
 from typing import Final, NamedTuple
 
+from dsf_wire.scored import known_reason
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.freshness import named
@@ -63,13 +65,18 @@ class FreshnessReporter:
         metrics = self._context.metrics
         counts: dict[tuple[str, str], float] = {}
         not_fresh: list[_NotFresh] = []
+        failing: Counter[tuple[str, ...]] = Counter()
         for scorer, assessment in scan.assessments.items():
             counts[scorer, "fresh"] = assessment.fresh
+            for group in assessment.failing:
+                # A closed list: what a cluster writes must not become any number of series.
+                failing[scorer, known_reason(group.reason).value] += len(group.clusters)
             for state in ("expired", "missing", "expiring", "endless"):
                 clusters: frozenset[str] = getattr(assessment, state)
                 counts[scorer, state] = len(clusters)
                 not_fresh += [_NotFresh(cluster, scorer, state) for cluster in clusters]
         metrics.scored_clusters.set(counts)
+        metrics.failing_clusters.set(failing)
         not_fresh.sort()
         series: dict[tuple[str, str, str], float] = {}
         for score in not_fresh[:MAX_SERIES]:

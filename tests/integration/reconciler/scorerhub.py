@@ -83,6 +83,28 @@ class ScorerHub(ObjectHub):
             "addonplacementscores", resource, namespace=cluster, metadata=metadata, status=status
         )
 
+    def failing(
+        self, cluster: str, reason: str, message: str = "", *, scored: bool = False
+    ) -> None:
+        """The agent says why the scorer `cpu` has no scores there now, or never had any."""
+        condition = {
+            "type": "Scored",
+            "status": "False",
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": from_now(-60),
+        }
+        status: dict[str, Any] = {"conditions": [condition]}
+        if scored:
+            status |= {"validUntil": from_now(900), "scores": [{"name": "all", "value": 1}]}
+        self.put(
+            "addonplacementscores",
+            "cpu",
+            namespace=cluster,
+            metadata={"labels": OURS},
+            status=status,
+        )
+
     def unpublish(self, cluster: str, resource: str = "cpu") -> None:
         del self.objects["addonplacementscores", cluster, resource]
 

@@ -4,14 +4,16 @@ expired for more than a TTL, and nobody there who could renew them.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 import pytest
 
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
+from gitops_dsf.hub.score_failures import failure_groups, failures_text
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import PublishedScore, score_of
+from gitops_dsf.hub.scores import PublishedScore, ScoreFailure, score_of
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.hub.times import moment_of
 from gitops_dsf.reconciler.freshness import (
@@ -42,17 +44,107 @@ def assessed(
     since: float = 0,
     masks_known: bool = True,
     now: float = NOW,
+    failures: Mapping[str, ScoreFailure] = MappingProxyType({}),
     **spec: Any,
 ) -> Assessment:
     return assess(
         scorer(**spec),
         scores,
+        failures=failures,
         published=scores.keys(),
         expected=frozenset(expected),
         since=lambda _: since,
         masks_known=masks_known,
         now=now,
     )
+
+
+def failed(reason: str, message: str = "") -> ScoreFailure:
+    return ScoreFailure(reason, message, moment_of(NOW - 60))
+
+
+def test_the_condition_counts_clusters_by_the_reason_that_their_agents_have() -> None:
+    names = [f"c{number:03}" for number in range(197)]
+    scores = {name: fresh() for name in names}
+    at_12 = "parse error at char 12"
+    failures = {
+        "eu-3": failed("QueryFailed", at_12),
+        "eu-9": failed("QueryFailed", at_12),
+        "ap-2": failed("NoSeries"),
+    }
+    assessment = assess(
+        scorer(),
+        scores,
+        published=scores.keys(),
+        expected=frozenset([*names, *failures]),
+        since=lambda _: 0,
+        masks_known=True,
+        now=NOW,
+        failures=failures,
+    )
+    assert (assessment.status, assessment.reason, assessment.message) == (
+        "False",
+        "Missing",
+        f"scores on 197 of 200 clusters; 2 QueryFailed (eu-3, eu-9): {at_12}; 1 NoSeries (ap-2)",
+    )
+
+
+def test_a_failure_is_told_while_the_last_score_counts_and_before_a_score_is_missed() -> None:
+    """The agent knows before anything expires."""
+    failures = {"a": failed("SourceUnreachable", "refused")}
+    still = assessed({"a": fresh(), "b": fresh()}, "ab", failures=failures)
+    assert (still.status, still.reason, still.fresh) == ("False", "Failing", 2)
+    assert still.message == (
+        "scores on 1 of 2 clusters; 1 SourceUnreachable (a): refused; the last score still counts"
+        " on 1 of them"
+    )
+    new = assessed({}, "a", since=NOW - 10, failures=failures)
+    assert (new.status, new.reason) == ("False", "Failing")
+    assert new.message == "scores on 0 of 1 cluster; 1 SourceUnreachable (a): refused"
+
+
+def test_what_no_agent_explains_is_told_beside_the_reasons() -> None:
+    failures = {"a": failed("NoSeries"), "z": failed("NoSeries", "not expected there")}
+    mixed = assessed({"b": fresh(-5), "c": fresh()}, "abcd", failures=failures)
+    assert mixed.message == (
+        "scores on 1 of 4 clusters; 1 NoSeries (a); expired or empty on 1 cluster (b); missing on 1"
+        " cluster (d)"
+    )
+
+
+def test_the_sentence_about_reasons_is_bounded() -> None:
+    """Whoever holds an agent's account writes reasons and messages."""
+    failures = {f"c{number}": failed(f"R{number}", "m" * 256) for number in range(50)}
+    text = failures_text(failure_groups(failures))
+    assert text.count("(c") == 5
+    assert text.endswith("; 45 for other reasons")
+
+
+def test_the_most_frequent_reason_and_message_come_first() -> None:
+    failures = {
+        "a": failed("NoSeries", "rare"),
+        "b": failed("QueryFailed", "one"),
+        "c": failed("QueryFailed", "two"),
+        "d": failed("QueryFailed", "two"),
+    }
+    assert failures_text(failure_groups(failures)) == (
+        "3 QueryFailed (b, c, d): two; 1 NoSeries (a): rare"
+    )
+
+
+def test_an_object_that_only_says_why_there_is_no_score_goes_with_its_agent() -> None:
+    failure = failed("QueryFailed")
+    only = PublishedScore(failure=failure)
+    with_scores = PublishedScore(None, ("cpu",), (1,), failure=failure)
+    found = find_dead(
+        "cpu",
+        {"gone": only, "there": only, "endless": with_scores},
+        clusters={"there": managed("there")},
+        addons={"there": ALIVE},
+        owner=owner_on("Spokes"),
+        now=NOW,
+    )
+    assert found == [("cpu", "gone")]
 
 
 LATE = fresh(224)

@@ -10,7 +10,7 @@ import pytest
 from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scoregc import ScoreGarbageCollector
 from tests.integration.reconciler.replica import Replica, running
-from tests.integration.reconciler.scorerhub import ScorerHub
+from tests.integration.reconciler.scorerhub import LONG_AGO, OURS, ScorerHub
 from tests.support import virtual_time
 from tests.support.objecthub import FixedClaim
 from tests.support.waiting import for_a_while, until
@@ -70,6 +70,27 @@ async def collecting(hub: DeadScoreHub) -> AsyncIterator[Leader]:
 async def hub() -> AsyncIterator[DeadScoreHub]:
     async with DeadScoreHub() as hub:
         yield hub
+
+
+async def test_a_reason_that_nobody_renews_goes_too(hub: DeadScoreHub) -> None:
+    """Its agent is gone, and the object has no validUntil that could be over."""
+    hub.failing("c03", "QueryFailed")
+    hub.joined("lives")
+    hub.failing("lives", "QueryFailed")
+    condition = {"type": "Ready", "status": "False", "reason": "No", "message": ""}
+    hub.put(
+        "addonplacementscores",
+        "cpu",
+        namespace="c04",
+        metadata={"labels": OURS},
+        status={"conditions": [{**condition, "lastTransitionTime": LONG_AGO}]},
+    )
+    hub.scorer("mem", score="cpu")
+    async with collecting(hub) as leader:
+        await until(lambda: leader.dead == 20)
+        leader.now += CONFIRM_SECONDS + 1
+        await until(lambda: ("addonplacementscores", "c03", "cpu") not in hub.objects)
+        await until(lambda: hub.left() == ["c04", "lives"])
 
 
 async def test_what_nobody_renews_goes_and_is_told(hub: DeadScoreHub) -> None:

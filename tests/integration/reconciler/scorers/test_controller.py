@@ -109,6 +109,53 @@ async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(
     assert hub.condition("cpu")[1] == "Fresh"
 
 
+async def test_the_reasons_of_agents_are_counted_in_status_metrics_and_event(
+    hub: ScorerHub, leader: Leader
+) -> None:
+    hub.scorer("cpu")
+    hub.masks("[]")
+    hub.joined("ap-2", "eu-1", "eu-3", "eu-9", "us-1")
+    hub.score("eu-1")
+    hub.score("us-1")
+    at_12 = "parse error at char 12\x1b[2J"
+    hub.failing("eu-3", "QueryFailed", at_12)
+    hub.failing("eu-9", "QueryFailed", at_12, scored=True)
+    hub.failing("ap-2", "FromTheFuture", "x" * 5000)
+    assert await leader.once() == 1
+    status, reason, message = hub.condition("cpu")
+    assert (status, reason) == ("False", "Missing")
+    assert message.startswith(
+        "scores on 2 of 5 clusters; 2 QueryFailed (eu-3, eu-9): parse error at char 12\\x1b[2J;"
+        " 1 FromTheFuture (ap-2): xxx"
+    )
+    assert message.endswith("x...; the last score still counts on 1 of them")
+    assert leader.metric("failing_clusters", scorer="cpu", reason="QueryFailed") == 2
+    assert leader.metric("failing_clusters", scorer="cpu", reason="Other") == 1
+    assert await leader.once() == 0, "nothing changed"
+    for name in ("ap-2", "eu-3", "eu-9"):
+        hub.score(name)
+    assert await leader.once() == 1
+    assert hub.condition("cpu") == ("True", "Fresh", "fresh on 5 clusters")
+    assert leader.metric("failing_clusters", scorer="cpu", reason="QueryFailed") is None
+
+
+async def test_an_object_that_only_says_why_there_is_no_score_is_no_score(
+    hub: ScorerHub, leader: Leader
+) -> None:
+    """Neither expired nor empty, and a Placement counts the cluster as 0 as one without any."""
+    hub.scorer("cpu")
+    hub.masks("[]")
+    hub.joined("c1", "c2")
+    hub.score("c1")
+    hub.failing("c2", "NoSeries")
+    hub.placement("web", decided="c1 c2")
+    await leader.once()
+    assert hub.condition("cpu")[2].startswith("scores on 1 of 2 clusters; 1 NoSeries (c2)")
+    assert leader.metric("scored_clusters", scorer="cpu", state="missing") == 1
+    assert leader.metric("scored_clusters", scorer="cpu", state="expired") == 0
+    assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 1
+
+
 async def test_what_comes_to_be_expected_has_time(hub: ScorerHub, leader: Leader) -> None:
     hub.scorer("cpu")
     hub.joined("c1", "c2")
