@@ -60,6 +60,7 @@ class StoreHistory:
 
     async def read(self, store: "MetricStore") -> list[str]:
         """Reads all histories. Returns what the store warned of. Raises StoreError."""
+        # Before the first request, so that a question that is too large costs the store nothing.
         store.refuse_beyond(self._comparison.expected_samples())
         notes: list[str] = []
         for question in self._comparison.questions():
@@ -92,6 +93,7 @@ class StoreHistory:
             parameters={} if anew is None else dict(anew.parameters),
         )
         async for page in pages:
+            # The agent's cycle fails for such an answer, so no score would have been published.
             if anew is not None and anew.fails_on_partial and page.answer.lost:
                 self._comparison.leave_out(
                     question,
@@ -129,6 +131,7 @@ def feed_files(
         comparison.add(question, 0, grid.count, raw_scores)
         notes += _without_label(question, raw_scores, cluster_label=cluster_label)
         uses.append(_use_of(question, comparison, series, raw_scores, read=read))
+    # With a wrong span or cluster label, a backtest would show a fleet that never moves.
     unused = [use.text for use in uses if use.is_partial]
     if unused:
         text = _unused(path, span_of(answers), unused)

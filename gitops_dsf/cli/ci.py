@@ -86,6 +86,8 @@ def _failed_checks(
 
 def _renders_as_committed(directory: Path, settings: FleetRepositorySpec) -> bool:
     """Whether rendered/ is up to date, or, where it is on a branch of its own, can be rendered."""
+    # With mode Branch the pipeline renders after the merge, so nothing in the pull request can be
+    # old.
     if settings.output.mode == "Directory":
         return _passes("render", str(directory), "--check")
     with tempfile.TemporaryDirectory() as folder:
@@ -227,10 +229,12 @@ def _backtest(source: tuple[str, ...], store: _MetricStore, used: int) -> str:
     failure = f"\n{_BACKTEST_TITLE}\n\nThe backtest failed. The log of the pipeline says why.\n"
     if store.problem:
         return failure
+    # People wait for the checks of a pull request, and a slow store must not hold them.
     options = (*store.options, "--time-limit", str(BACKTEST_SECONDS), "-o", "markdown")
     exit_code, section = _printed("backtest", *source, *options)
     if exit_code != 0:
         return failure
+    # A forge refuses a comment that is too long, and then there would be none at all.
     if used + len(section) > MAX_CHARACTERS:
         print(section)
         return (

@@ -89,6 +89,7 @@ def explain_placement(args: argparse.Namespace) -> int:
         return 0
     _check_cluster(args.cluster, state, has_snapshot=data.snapshot is not None)
     explanation = _explanation(verdict, args.cluster, fleet)
+    # Every score would be 0, and the first cluster by name would look like the best one.
     is_unranked = data.snapshot is None and explanation.rank is not None
     if is_unranked:
         explanation = _without_rank(explanation)

@@ -114,4 +114,5 @@ def _receiver(scorers: Sequence[EffectiveScorer], agent: Agent) -> Receiver | No
     histories = [scorer.history_seconds for scorer in scorers if scorer.is_pushed]
     if not histories or agent.open_telemetry is None:
         return None
+    # One receiver serves all scorers of a cluster, so it keeps the longest history.
     return Receiver(settings=agent.open_telemetry, history_seconds=max(histories))

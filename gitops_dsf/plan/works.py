@@ -99,6 +99,7 @@ def cluster_works(
 
     `targets` are the scorers by cluster.
     """
+    # The hub scorer runs the others, and two writers of one score would overwrite each other.
     on_spokes = {scorer.name: scorer for scorer in scorers if not scorer.spec.on_hub}
     # One summary for each scorer and variant. The renderer keeps the bytes of a summary by its
     # identity.

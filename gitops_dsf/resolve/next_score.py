@@ -142,6 +142,7 @@ class ScorerEdit:
         are missing, or they are of another revision of the scorer.
         """
         known = tuple(results)
+        # A store can lag behind the hub, or hold raw scores of before the last edit.
         if set(computed_items(self.before, known, cluster=cluster)) != set(present.names):
             return None
         if self._leaves_results and self._leaves_items:

@@ -42,6 +42,7 @@ def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
     clusters: dict[str, Item[ManagedCluster]] = {}
     for index, given in enumerate(test.value.spec.given.clusters or ()):
         clusters[given.name] = _cluster(test, index, given, in_repository.get(given.name))
+    # A mask that names such a cluster would be a finding about a cluster that does not exist.
     left_out = in_repository.keys() - clusters.keys()
     repository = declared.repository
     return replace(

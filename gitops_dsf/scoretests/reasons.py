@@ -28,6 +28,7 @@ def why_score(
         return
     score = replayed.score(resource, item, cluster, at=at)
     yield _published(score, on_cluster)
+    # Only runs up to the time that the test asks about explain what it sees.
     runs = [run for run in on_cluster.runs if run.at - START <= at]
     if not runs or on_cluster.rule is None:
         return
@@ -43,6 +44,7 @@ def why_score(
         )
         return
     yield f"from {since} on the runs give {_value(run.items, item)}{_raw(run, item)}"
+    # The agent does not write each change: the deadband and the shortest interval hold some back.
     if run.items.get(item) != score.value:
         yield _held_back(on_cluster.rule, run.items, replayed.items(resource, cluster, at=at))
 

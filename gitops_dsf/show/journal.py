@@ -89,6 +89,7 @@ def _utc_text(time: datetime) -> str:
 
 def _what(record: Record) -> str:
     """What happened to the decision."""
+    # The first record after the journal was turned on has nothing to compare with.
     if record.kind == "Start":
         return f"is decided for {after_text(record)}; the decision before is not known"
     if record.from_ is None:

@@ -24,9 +24,9 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
         "semanticVersion": __version__,
         "rules": list(map(_rule, codes)),
     }
-    results = [
-        _result(printable_finding(diagnostic), index[diagnostic.code]) for diagnostic in diagnostics
-    ]
+    results: list[dict[str, Any]] = []
+    for diagnostic in diagnostics:
+        results.append(_result(printable_finding(diagnostic), index[diagnostic.code]))
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 

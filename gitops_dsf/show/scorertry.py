@@ -39,6 +39,7 @@ def try_text(output: TryOutput) -> str:
         )
     if output.scoring is not None:
         lines.append(f"  scoring API: {output.scoring}")
+    # A cycle that failed has neither results nor items, so what follows would be zeros.
     if output.failure is not None:
         failure = output.failure
         lines.append(f"  no scores: {failure.stage} failed ({failure.reason}): {failure.message}")

@@ -16,7 +16,7 @@ from gitops_dsf.hub.score_states import expired
 from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.show.tables import table
 from gitops_dsf.simulator import Outcome, Verdict
-from gitops_dsf.simulator.prioritizers import Prioritizer, prioritizers_of
+from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, prioritizers_of
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MISSING: Final = "none"
@@ -41,17 +41,14 @@ def placement_text(placement: Placement) -> str:
     for predicate in spec.predicates or ():
         terms = "; ".join(_terms(predicate))
         lines.append(f"  eligible: {terms or 'every cluster'}")
-    prioritizers = [
-        _weighted(prioritizer.name, prioritizer.weight)
-        for prioritizer in prioritizers_of(placement)
-    ]
-    lines.append(f"  ranked by: {', '.join(prioritizers) or 'nothing'}")
+    prioritizers = ", ".join(map(_weighted, prioritizers_of(placement)))
+    lines.append(f"  ranked by: {prioritizers or 'nothing'}")
     return printable_lines(lines)
 
 
-def _weighted(name: str, weight: int) -> str:
-    """`cpu x5`."""
-    return f"{prioritizer_text(name)} x{weight}"
+def _weighted(prioritizer: Prioritizer | PrioritizerResult) -> str:
+    """Formats `cpu x5`."""
+    return f"{prioritizer_text(prioritizer.name)} x{prioritizer.weight}"
 
 
 def _terms(predicate: ClusterPredicate) -> Iterator[str]:
@@ -224,25 +221,26 @@ def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> s
     if ranking is None or not ranking.order:
         return ""
     headers = ["rank", "", "cluster", "points"]
-    headers += [_weighted(result.name, result.weight) for result in verdict.prioritizers]
+    headers += map(_weighted, verdict.prioritizers)
     weight = mean_weight(verdict.prioritizers)
     visible = ranking.order
     if rows is not None:
         # The first cluster that is not selected is shown as well: it would come in next.
         visible = ranking.order[: max(rows, min(ranking.selected + 1, MAX_ROWS))]
-    lines = []
+    lines: list[list[str]] = []
+    is_incomplete = False
     for number, index in enumerate(visible, start=1):
         name = verdict.state.names[ranking.clusters[index]]
         # The clusters of a paced Placement are not always the first of this ranking.
         mark = "*" if name in chosen else ""
         points = points_text(points_of(ranking.sums[index], weight))
-        scores = [
-            _score(verdict, result.prioritizer, result.values[index], name)
-            for result in verdict.prioritizers
-        ]
-        lines.append([str(number), mark, name, points, *scores])
+        line = [str(number), mark, name, points]
+        for result in verdict.prioritizers:
+            line.append(_score(verdict, result.prioritizer, result.values[index], name))
+        is_incomplete = is_incomplete or not {MISSING, EXPIRED}.isdisjoint(line[4:])
+        lines.append(line)
     text = table(headers, lines, right={0, *range(3, len(headers))})
-    if any(cell in {MISSING, EXPIRED} for line in lines for cell in line[4:]):
+    if is_incomplete:
         text += f"  ({MISSING} and {EXPIRED} scores count as 0)\n"
     return text + _more_clusters(len(ranking.order) - len(visible))
 

@@ -50,6 +50,7 @@ def discover(root: Path) -> SourceFiles:
     texts: dict[str, str] = {}
     folder = SafeFolder(root)
     total = 0
+    # The order of a folder differs between file systems, and findings must not.
     names = sorted(_names(root, diagnostics))
     for name in names:
         file = _printable_name(name)
@@ -90,6 +91,7 @@ def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
     if os.path.lexists(root / SETTINGS_FILE):
         yield SETTINGS_FILE
     for folder in FOLDERS:
+        # A link in place of a folder would read files that no reviewer of the repository sees.
         if (root / folder).is_symlink():
             yield folder
         elif (root / folder).is_dir():
@@ -102,6 +104,8 @@ def _names_below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iter
     while pending:
         current = pending.pop()
         try:
+            # Not Path.rglob(): in Python 3.11 it hides folders that may not be read, and a fleet
+            # without their files would render.
             entries = list(os.scandir(root / current))
         except OSError as error:
             raise RepositoryError(f"{current} cannot be read: {error.strerror}") from error
@@ -176,6 +180,7 @@ def _pointer(file: str) -> Diagnostic:
 def _decode(content: bytes, *, file: str) -> str | Diagnostic:
     """The text of a file, or where it is not UTF-8."""
     try:
+        # Editors on Windows write a byte order mark, which is no part of the first field's name.
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = content[: error.start]

@@ -117,6 +117,7 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
         column = len(lines[line])
     problem = f"{error.context or ''} {error.problem or ''}"
     here = lines[line]
+    # Before everything else: whatever libyaml expected, a tab is what an editor put there.
     if "\t" in _leading_blank(here) and re.search("token|indentation|tab", problem):
         message = "a tab in the indentation; YAML allows spaces only"
         return SyntaxMistake(line, here.index("\t"), message, "use spaces", tab=True)
@@ -146,6 +147,7 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     context = error.context_mark
     if context is None:
         return mistake
+    # Where something is not closed, libyaml reports the end of the text. People need the beginning.
     at_beginning = mistake._replace(line=context.line, column=context.column)
     if "while scanning a simple key" in problem:
         return _without_colon(lines, at_beginning)
@@ -182,6 +184,7 @@ def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMi
         quoted_texts.append((error.context_mark, error.problem_mark))
     ends = {mark.index for mark in (error.context_mark, error.problem_mark) if mark is not None}
     try:
+        # The scanner knows where quoted texts end also where the parser has given up.
         for token in yaml.scan(text, Loader=yaml.CLoader):
             if (
                 isinstance(token, ScalarToken)

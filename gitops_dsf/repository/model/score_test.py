@@ -44,6 +44,7 @@ def _short_enough(text: str) -> str:
 Time = Annotated[str, Field(pattern=TIME, max_length=64), AfterValidator(_short_enough)]
 PlacementReference = Annotated[str, Field(pattern=PLACEMENT_REFERENCE, max_length=317)]
 Item = Annotated[str, Field(min_length=1, max_length=1024)]
+# The CRD of AddOnPlacementScore has these bounds, so a test cannot give what no agent publishes.
 Value = Annotated[int, Field(ge=-100, le=100)]
 
 
@@ -54,6 +55,7 @@ class GivenTaint(Authored):
     """Taint key."""
     value: str = ""
     """Taint value."""
+    # OCM's effects, which are others than those of Kubernetes' nodes.
     effect: Literal["NoSelect", "PreferNoSelect", "NoSelectIfNew"]
     """Taint effect."""
 
@@ -227,6 +229,7 @@ OfPlacement = GivenDecision | ExpectedDecision | ExpectedMoves
 class ExpectedFinding(Authored):
     """A finding of `validate`."""
 
+    # Codes are stable, and messages are not.
     code: Annotated[str, Field(pattern=FINDING)]
     """Code of the finding, such as DSF310."""
     kind: Annotated[str, Field(min_length=1, max_length=63)] | None = None

@@ -154,6 +154,8 @@ class _Document:
         if "_parsed" not in self.__dict__:
             # Nobody asked for the content, so it cannot have changed.
             return f"{self._marker}{self.body}"
+        # ruamel.yaml writes a whole document. Where that equals its own writing before the edits,
+        # nothing was edited, and the text of people counts.
         new = _written(self._parsed.emitter, self._parsed.content)
         if new == self._parsed.text:
             return f"{self._marker}{self.body}"
@@ -167,6 +169,7 @@ def _parse(text: str) -> _Parsed:
     If none does, it is the one with the most common indentation.
     """
     attempts: list[_Parsed] = []
+    # ruamel.yaml does not keep how lists are indented, so the style is found by trying.
     for indent in _INDENTS:
         emitter = _emitter(*indent, marker=text.startswith("---"))
         content = emitter.load(text)
@@ -179,6 +182,7 @@ def _parse(text: str) -> _Parsed:
 
 def _emitter(mapping: int, sequence: int, offset: int, *, marker: bool) -> YAML:
     yaml = YAML()
+    # A diff for reviewers shows only what an edit changed, so quotes and long lines stay.
     yaml.preserve_quotes = True
     yaml.width = _WIDTH
     yaml.allow_duplicate_keys = False

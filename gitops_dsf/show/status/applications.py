@@ -32,6 +32,7 @@ def _application(view: ApplicationView) -> Iterator[str]:
         yield f"  {view.name} ({view.strategy}, follows {follows}): {application_text(view)}"
     if view.message:
         yield f"    Argo CD: {view.message}"
+    # Where an application runs as it should, the names of its clusters say enough.
     if not view.settled:
         for copy in view.copies:
             yield f"    {copy.cluster}: {copy_text(copy, view)}"

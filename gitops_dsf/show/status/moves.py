@@ -49,6 +49,7 @@ def waiting_text(waiting: WaitingView) -> str:
         f"{waiting.placement}: {waiting.source} -> {waiting.target} ({waiting.points:+g} points)"
         f" waits since {waiting.since}: {waiting.reason}: {waiting.message}"
     )
+    # Only for reasons that time alone ends, such as a cooldown.
     if waiting.until:
         text += f", until {waiting.until}"
     return text

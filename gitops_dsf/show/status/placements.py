@@ -32,6 +32,7 @@ def _is_settled(view: PlacementView) -> bool:
 
 def _placement(view: PlacementView) -> Iterator[str]:
     yield f"  {view.placement}: {_decision(view)}"
+    # OCM 1.2.1 notices only at its next pass that a score has expired, which its resync bounds.
     if view.next is not None and not view.settled:
         yield (
             "    OCM has not reconciled yet (it does within 10 minutes): it would decide"

@@ -118,6 +118,7 @@ def _run(check: Check, facts: DoctorFacts) -> Iterator[DoctorFinding]:
         message = "the upstream addon delivers here, so nothing of ours is installed"
         yield DoctorFinding(check=check.id, state=State.OK, message=message, fix=None)
         return
+    # A check that cannot see would report what it does not see as absent.
     unread = [reason for reason in map(facts.missing, check.needs) if reason is not None]
     if unread:
         reasons = "; ".join(dict.fromkeys(map(str, unread)))

@@ -153,8 +153,8 @@ def _pending(pairs: tuple[VerdictPair, ...], snapshot: Snapshot) -> tuple[str, .
     Those without a decision are left out: OCM has not scheduled them yet.
     """
     now = decided(snapshot.decisions)
-    return tuple(
-        pair.placement
-        for pair in pairs
-        if pair.before and now.get(pair.placement, pair.before.chosen) != pair.before.chosen
-    )
+    pending: list[str] = []
+    for pair in pairs:
+        if pair.before and now.get(pair.placement, pair.before.chosen) != pair.before.chosen:
+            pending.append(pair.placement)
+    return tuple(pending)

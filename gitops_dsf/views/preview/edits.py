@@ -83,10 +83,11 @@ def source_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[Sourc
 def placement_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[PlacementChange, ...]:
     """The rendered Placements that differ, by name. A new one has no fields here."""
     changes = _changes(_rendered(base), _rendered(head), shown_if_new=_is_never_shown)
-    return tuple(
-        PlacementChange(placement=edit.names[0], change=edit.change, fields=edit.fields)
-        for edit in changes
-    )
+    return tuple(map(_placement_change, changes))
+
+
+def _placement_change(edit: SourceChange) -> PlacementChange:
+    return PlacementChange(placement=edit.names[0], change=edit.change, fields=edit.fields)
 
 
 def binding_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[SourceChange, ...]:

@@ -74,11 +74,11 @@ def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossCha
         was_homeless = () if old is None else old.homeless
         is_homeless = () if new is None else new.homeless
         # An application that the change removes, or moves away from this cluster, is not housed.
-        housed = [
-            key
-            for key in was_homeless
-            if key not in is_homeless and key in rendered and cluster in clusters_after.get(key, ())
-        ]
+        housed: list[str] = []
+        for key in was_homeless:
+            is_there = key in rendered and cluster in clusters_after.get(key, ())
+            if is_there and key not in is_homeless:
+                housed.append(key)
         change = LossChange(
             cluster=cluster,
             homeless=tuple(key for key in is_homeless if key not in was_homeless),

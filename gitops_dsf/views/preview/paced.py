@@ -65,7 +65,8 @@ class PacedWaves:
     @property
     def moves(self) -> Iterator[DesiredPacedMove]:
         """The moves of all waves, in order."""
-        return (move for wave in self.waves for move in wave.moves)
+        for wave in self.waves:
+            yield from wave.moves
 
 
 def paced_placements(fleet: CheckedFleet, state: HubState) -> dict[str, Paced]:

@@ -47,7 +47,8 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def moves(self) -> Iterator[DesiredPacedMove]:
         """The moves of all waves, in order."""
-        return (move for wave in self.waves for move in wave.moves)
+        for wave in self.waves:
+            yield from wave.moves
 
 
 def paced_change(transition: Transition) -> PacedChange | None:

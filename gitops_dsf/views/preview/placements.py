@@ -30,10 +30,10 @@ def typed_placements(
     # An API server fills in defaults before OCM reads the object, so the simulator expects them.
     with refusing():
         filled = with_defaults(manifests[key] for key in keys)
-    return {
-        key: converted(manifest, hub.Placement, key)
-        for key, manifest in zip(keys, filled, strict=True)
-    }
+    placements: dict[str, hub.Placement] = {}
+    for key, manifest in zip(keys, filled, strict=True):
+        placements[key] = converted(manifest, hub.Placement, key)
+    return placements
 
 
 def resources_ranked(

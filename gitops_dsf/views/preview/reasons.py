@@ -24,9 +24,9 @@ def sums_by_people(pair: VerdictPair) -> Certainty | None:
 
 def is_bounded(pair: VerdictPair) -> bool:
     """Whether present scores bound every unknown score that decides about a Placement."""
-    return pair.after is not None and all(
-        cell.bounded for _, cell in _unknown_scores(pair, pair.after)
-    )
+    if pair.after is None:
+        return False
+    return all(cell.bounded for _, cell in _unknown_scores(pair, pair.after))
 
 
 def reason_of(pair: VerdictPair, origin: tuple[str, ...], target: tuple[str, ...]) -> str:
@@ -80,11 +80,10 @@ def _bounded_reason(
     """Between which bounds the points of these clusters will be, as far as they are ranked."""
     causes = "; ".join(_causes(pair, verdict))
     weight = mean_weight(verdict.prioritizers)
-    points = [
-        f"{cluster} {points_range_text(bounds.sums[cluster], weight)} points"
-        for cluster in clusters
-        if cluster in bounds.sums
-    ]
+    points: list[str] = []
+    for cluster in clusters:
+        if cluster in bounds.sums:
+            points.append(f"{cluster} {points_range_text(bounds.sums[cluster], weight)} points")
     return f"{causes}; {', '.join(points)}"
 
 

@@ -41,10 +41,9 @@ class VerdictPair:
 def verdict_pairs(transition: Transition) -> Iterator[VerdictPair]:
     """Simulates every Placement of both sides, in order of name."""
     before_by_key = transition.decided_base.verdicts
-    after_by_key = {
-        f"{namespace}/{name}": placement
-        for (namespace, name), placement in transition.head_state.placements.items()
-    }
+    after_by_key: dict[str, Placement] = {}
+    for (namespace, name), placement_after in transition.head_state.placements.items():
+        after_by_key[f"{namespace}/{name}"] = placement_after
     other_surroundings = _has_other_surroundings(transition)
     for key in sorted({*before_by_key, *after_by_key}):
         before = before_by_key.get(key)

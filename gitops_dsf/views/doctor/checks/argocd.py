@@ -1,6 +1,6 @@
 """Checks Argo CD: its version and settings, and whether it applies the rendered tree."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -113,9 +113,14 @@ def _versions(facts: DoctorFacts) -> dict[str, Version]:
     for workload in workloads:
         if CONTROLLER in name_of(workload):
             images |= images_of(workload).keys()
-    return versions_of(
-        workload for workload in workloads if not images.isdisjoint(images_of(workload))
-    )
+    return versions_of(_running(frozenset(images), workloads))
+
+
+def _running(images: frozenset[str], workloads: Iterable[HubObject]) -> Iterator[HubObject]:
+    """The workloads with a container of one of these images."""
+    for workload in workloads:
+        if not images.isdisjoint(images_of(workload)):
+            yield workload
 
 
 def _controllers_without(facts: DoctorFacts, versions: Container[str]) -> list[str]:

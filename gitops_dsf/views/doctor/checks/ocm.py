@@ -77,6 +77,7 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             " another, or as the hub (CVE-2026-4740)",
             facts.clusteradm("upgrade", "clustermanager", "--bundle-version", "latest"),
         )
+    # Distributions pin images by digest alone, which says nothing of a version.
     without = [name for name in sorted(map(name_of, deployments)) if name not in versions]
     if without:
         yield _version_unknown(facts, without)

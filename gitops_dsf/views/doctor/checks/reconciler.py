@@ -23,6 +23,7 @@ def reconciler(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     is_led = leadership.is_valid(facts.inputs.now)
     reasons = obstacles(pods)
     get_pods = facts.on_hub("get", "pods", "-l", POD_LABEL)
+    # A second replica that cannot start harms nothing while the other one leads.
     if reasons and not is_led:
         describe = facts.on_hub("describe", "pods", "-l", POD_LABEL)
         yield error(
