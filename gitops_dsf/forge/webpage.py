@@ -1,10 +1,15 @@
-"""The page of a forge that shows a line of a file at a commit."""
+"""The pages of a forge that show a file: a line of it at a commit, or what a branch has now."""
 
 from typing import Final
 from urllib.parse import quote
 
 from gitops_dsf.forge.address import PUBLIC, ForgeKind, repository_of
 
+_BRANCHES: Final[dict[ForgeKind, str]] = {
+    "GitHub": "{repository}/blob/{branch}/{path}",
+    "GitLab": "{repository}/-/blob/{branch}/{path}",
+    "Gitea": "{repository}/src/branch/{branch}/{path}",
+}
 _PAGES: Final[dict[ForgeKind, str]] = {
     "GitHub": "{repository}/blob/{commit}/{path}#L{line}",
     "GitLab": "{repository}/-/blob/{commit}/{path}#L{line}",
@@ -18,15 +23,30 @@ def file_page(git_url: str, *, kind: ForgeKind | None, commit: str, path: str, l
     `kind` is the forge that the settings name, None without one. That of a public forge is known by
     its host.
     """
-    repository = repository_of(git_url)
-    if repository is None:
+    found = _repository(git_url, kind)
+    if found is None:
         return ""
-    known = PUBLIC.get(repository.host, kind)
-    if known is None:
-        return ""
+    known, repository = found
     return _PAGES[known].format(
-        repository=f"{repository.scheme}://{repository.host}{repository.port}/{repository.place}",
-        commit=quote(commit, safe=""),
-        path=quote(path),
-        line=line,
+        repository=repository, commit=quote(commit, safe=""), path=quote(path), line=line
     )
+
+
+def branch_page(git_url: str, *, kind: ForgeKind | None, branch: str, path: str) -> str:
+    """The URL of the page with a file of a branch as it is now; empty as for `file_page`."""
+    found = _repository(git_url, kind)
+    if found is None:
+        return ""
+    known, repository = found
+    return _BRANCHES[known].format(repository=repository, branch=quote(branch), path=quote(path))
+
+
+def _repository(git_url: str, kind: ForgeKind | None) -> tuple[ForgeKind, str] | None:
+    """The forge, and the URL of the repository's page; None if they do not follow from the URL."""
+    address = repository_of(git_url)
+    if address is None:
+        return None
+    known = PUBLIC.get(address.host, kind)
+    if known is None:
+        return None
+    return known, f"{address.scheme}://{address.host}{address.port}/{address.place}"

@@ -1,6 +1,6 @@
 """The state branch: a snapshot of the hub for previews that cannot read the hub.
 
-It holds scores, decisions and clusters.
+It holds scores, decisions and clusters. Its README.md is the board of the fleet, which forges show.
 
 It is pushed when the hub changed, and once an hour (docs/decisions/preview.md#the-state-branch).
 The branch has one commit without a parent, replaced each time, so that clones stay small. Values
@@ -19,11 +19,18 @@ from typing import Final
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import Metadata
-from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
+from gitops_dsf.hub.names import BOARD_FILE
+from gitops_dsf.hub.objects import (
+    ManagedCluster,
+    ManagedClusterSpec,
+    ManagedClusterStatus,
+    PlacementDecision,
+)
 from gitops_dsf.hub.resources import DECISIONS
 from gitops_dsf.hub.snapshots.file_format import MOMENT, files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hub.times import LATEST, in_utc
+from gitops_dsf.reconciler.board import board
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.git.clone import Clone, working_clone
 from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
@@ -34,21 +41,17 @@ from gitops_dsf.repository.model import reconciler as model
 
 MAX_AGE: Final = timedelta(hours=1)
 """A snapshot of this age is pushed again although nothing changed: previews print its age."""
+BOARD_SECONDS: Final = 300.0
+"""The board is written anew at most once in this time: forges show each push to those who watch."""
 MAX_NAMED: Final = 3
 """Files of others that a message names."""
 MESSAGE: Final = (
     "Snapshot of the hub\n\n"
     "Scores, decisions and clusters as the reconciler saw them, for previews.\n"
 )
-README: Final = "README.md"
 HUB: Final = "hub"
 HOUR: Final = timedelta(hours=1)
 _OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
-_README: Final = (
-    b"Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews of pull"
-    b" requests read it.\nDo not edit: the next snapshot replaces the whole branch.\n"
-)
-
 LOG = logging.getLogger(__name__)
 
 
@@ -72,6 +75,10 @@ class StateBranchController:
         self._namespaces = namespaces
         self._seen_at = float("nan")
         """When the snapshot on the branch was taken, in seconds since 1970 by the hub's clock."""
+        self._board = b""
+        """The board that is on the branch, or will be with the next push."""
+        self._board_at = 0.0
+        """When it was written, by the hub's clock."""
         context.metrics.state_age.set_function(lambda: self._api.now() - self._seen_at)
 
     async def run(self) -> None:
@@ -101,8 +108,13 @@ class StateBranchController:
         if tip is not None:
             # If the branch moves after this, the push will be refused.
             tip = await clone.fetch(branch)
-            self._check_is_snapshot(await clone.names(tip))
+            names = await clone.names(tip)
+            self._check_is_snapshot(names)
             seen_at = await clone.committed_at(tip)
+            if not self._board and BOARD_FILE in names:
+                # Of the leader before, so that a new one does not write it at once.
+                self._board = await clone.read(tip, BOARD_FILE)
+                self._board_at = seen_at.timestamp()
             age = datetime.fromtimestamp(self._api.now(), tz=UTC) - seen_at
             self._seen_at = seen_at.timestamp()
         content = await self._files()
@@ -111,7 +123,7 @@ class StateBranchController:
         commit = await clone.commit(content, parent=None, message=MESSAGE, at=now)
         changed = await clone.changes(tip, commit) if tip is not None else {}
         # The moment differs in every snapshot, and is no reason for a push.
-        if age < MAX_AGE and changed.keys() <= {MOMENT, README}:
+        if age < MAX_AGE and changed.keys() <= {MOMENT}:
             return "unchanged"
         # With the commit that was looked at: what somebody pushed meanwhile is not overwritten.
         await clone.push(commit, branch=branch, expected=tip)
@@ -173,12 +185,29 @@ class StateBranchController:
             decisions=tuple(decisions),
             clusters=clusters,
         )
-        content = {README: _README}
+        content = {BOARD_FILE: await self._current_board(decisions)}
         rounded = partial(rounded_valid_until, observed=observed_at)
         for path, text in files(snapshot, hub=HUB, rounded=rounded):
             content[path] = text
             await asyncio.sleep(0)
         return content
+
+    async def _current_board(self, decisions: Sequence[PlacementDecision]) -> bytes:
+        """The board of the branch until it may be written again, and the hub shows another one."""
+        view = self._view
+        now = self._api.now()
+        if self._board and now - self._board_at < BOARD_SECONDS:
+            return self._board
+        needed = (view.scorers, view.sets, view.applications, view.addons)
+        if self._board and not all(informer.synced.is_set() for informer in needed):
+            return self._board
+        if self._board and view.stale_reason(needed):
+            return self._board
+        current = await board(self._context, decisions)
+        if current != self._board:
+            self._board = current
+            self._board_at = now
+        return self._board
 
 
 def selectable(cluster: ManagedCluster) -> ManagedCluster:

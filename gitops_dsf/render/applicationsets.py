@@ -9,7 +9,7 @@ from typing import Final
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.argocd.writeback import written_back
-from gitops_dsf.hub.names import STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
+from gitops_dsf.hub.names import BOARD_ANNOTATION, STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.repository.model.apps import ApplicationSource, ScoredApplication
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
@@ -31,11 +31,16 @@ _PULLED: Final = {
 
 
 def application_set(
-    app: ScoredApplication, *, namespace: str, clusters: Sequence[ClusterParameters] = ()
+    app: ScoredApplication,
+    *,
+    namespace: str,
+    clusters: Sequence[ClusterParameters] = (),
+    board: str = "",
 ) -> Object:
     """The ApplicationSet of an application.
 
-    `clusters` are what its templates read of labels and claims.
+    `clusters` are what its templates read of labels and claims. `board` is the page of the fleet's
+    board, to which Applications link; empty if there is none.
     """
     moves = app.spec.moves
     application = app.spec.application
@@ -58,7 +63,7 @@ def application_set(
         sync_policy=sync_policy,
         may_delete=may_delete,
         **_sources(app),
-        **_destination(app),
+        **_destination(app, board),
     )
     if clusters:
         # A merge adds to the clusters of the decision, and neither adds nor drops one.
@@ -88,17 +93,21 @@ def _sources(app: ScoredApplication) -> Object:
     return {"source": None, "sources": [_written(source) for source in application.sources]}
 
 
-def _destination(app: ScoredApplication) -> Object:
-    """Where an Application goes, and what marks it for OCM's pull integration."""
+def _destination(app: ScoredApplication, board: str) -> Object:
+    """Where an Application goes, its link, and what marks it for OCM's pull integration."""
     if app.spec.application.delivery == "Pull":
         # The Argo CD on the cluster applies it, so its destination is that cluster itself.
         return {
             "server": "https://kubernetes.default.svc",
             "cluster": None,
             "pulled": "true",
-            "pull_annotations": _PULLED,
+            "annotations": _PULLED,
         }
-    return {"server": None, "cluster": _CLUSTER_NAME, "pulled": None, "pull_annotations": None}
+    # Argo CD 3.6.1 shows annotations of this prefix as links beside the Application, with the text
+    # before `|` as title (common/common.go). OCM copies annotations of pulled ones to clusters, on
+    # which nobody looks for the fleet.
+    link = {BOARD_ANNOTATION: f"Fleet|{board}"} if board else None
+    return {"server": None, "cluster": _CLUSTER_NAME, "pulled": None, "annotations": link}
 
 
 def _written(source: ApplicationSource) -> Object:

@@ -5,14 +5,15 @@ from typing import Any
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.argocd.writeback import written_back
-from gitops_dsf.hub.names import SYNC_WAVE
+from gitops_dsf.forge.webpage import branch_page
+from gitops_dsf.hub.names import BOARD_FILE, SYNC_WAVE
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.applicationsets import application_set
 from gitops_dsf.render.objects import Object, Wave, filled
 from gitops_dsf.render.placements import binding, placement
 from gitops_dsf.render.reconciler_rights import decision_rights
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
-from gitops_dsf.repository.model.repository import DECISION_READERS
+from gitops_dsf.repository.model.repository import DECISION_READERS, FleetRepositorySpec
 
 
 def delivery(fleet: CheckedFleet) -> Iterator[Object]:
@@ -36,11 +37,26 @@ def delivery(fleet: CheckedFleet) -> Iterator[Object]:
         yield binding(cluster_set, namespace=home, wave=wave)
     for resolved in fleet.placements:
         yield placement(resolved)
+    board = board_page(fleet.repository.spec)
     for app in fleet.applications:
         parameters = fleet.cluster_parameters.get(app.metadata.name, ())
-        yield application_set(app, namespace=namespace, clusters=parameters)
+        yield application_set(app, namespace=namespace, clusters=parameters, board=board)
     for document in fleet.carried:
         yield _carried(document, home=namespace)
+
+
+def board_page(settings: FleetRepositorySpec) -> str:
+    """The page of the fleet's board; empty without a state branch, and if no forge is known."""
+    reconciler = settings.reconciler
+    if not (reconciler.enabled and reconciler.state.enabled):
+        return ""
+    forge = reconciler.proposals.forge
+    return branch_page(
+        settings.git.url,
+        kind=None if forge == "None" else forge,
+        branch=reconciler.state.branch,
+        path=BOARD_FILE,
+    )
 
 
 def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS) -> list[Object]:

@@ -258,3 +258,54 @@ async def test_a_preview_reads_the_branch(
     capsys.readouterr()
     assert main(["simulate", str(fleet), "--state-branch", BRANCH, "-o", "json"]) == 0
     assert BRANCH in json.dumps(json.loads(capsys.readouterr().out))
+
+
+def board_on(scene: StateBranchHub) -> str:
+    return git("show", f"{BRANCH}:README.md", folder=scene.repository.bare)
+
+
+async def test_the_branch_shows_the_board_of_the_fleet(scene: StateBranchHub) -> None:
+    """The worst things first, then applications and scorers."""
+    put(scene.hub, hubobjects.score("cluster2", "cpu", 60, age=5000, now=moment()))
+    async with scene.replica() as leader:
+        await leader.until("pushed")
+    shown = board_on(scene)
+    assert shown.startswith("# Fleet\n\n- **warning**: cluster2: expired: cpu, and counts as 0<br>")
+    assert "| guestbook | cluster1 | running |" in shown
+    assert "| cpu | Active | 2 fresh, 1 expired |" in shown
+    assert "Do not edit" in shown
+
+
+async def test_the_board_changes_at_most_every_five_minutes(scene: StateBranchHub) -> None:
+    async with scene.replica() as leader:
+        await leader.until("unchanged")
+        first = board_on(scene)
+        assert "All is well" in first
+        start = wall()
+        put(scene.hub, hubobjects.application("guestbook", "cluster1", health="Degraded"))
+        # A snapshot in between has the board that was there.
+        scene.score(81)
+        await leader.until("pushed", more_than=1)
+        if wall() - start < 250:
+            assert board_on(scene) == first
+        await leader.until("pushed", more_than=2)
+        assert wall() - start >= 250
+        assert "starting (Degraded)" in board_on(scene)
+        before = leader.count("pushed")
+        await asyncio.sleep(320)
+        assert leader.count("pushed") == before, "nothing changed"
+
+
+async def test_the_next_leader_does_not_write_the_same_board_again(scene: StateBranchHub) -> None:
+    async with scene.replica() as leader:
+        await leader.until("pushed")
+    tip = scene.repository.branches()[BRANCH]
+    async with scene.replica() as leader:
+        await leader.until("unchanged")
+        await asyncio.sleep(320)
+        assert leader.count("pushed") == 0
+    assert scene.repository.branches()[BRANCH] == tip
+
+
+def moment() -> datetime:
+    return datetime.fromtimestamp(wall(), UTC)

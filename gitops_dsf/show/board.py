@@ -1,0 +1,145 @@
+"""The board of a fleet: README.md of the state branch, which the forge shows.
+
+It has the worst things first, then applications, moves and scorers. It names no age, because a text
+that changes every minute would be pushed every minute. Text of others is escaped.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gitops_dsf.hub.score_states import ScoreState
+from gitops_dsf.hub.times import timestamp_of
+from gitops_dsf.pacing.ledger import LedgerMove
+from gitops_dsf.show.markdown import code, escaped
+from gitops_dsf.show.status.applications import application_text, copy_text
+from gitops_dsf.show.status.scorers import health_text
+from gitops_dsf.views.doctor.finding import WORST_FIRST, DoctorFinding, State
+from gitops_dsf.views.status.applications import ApplicationView, CopyState
+from gitops_dsf.views.status.build import Overview
+from gitops_dsf.views.status.scores import ScorerView
+from gitops_dsf.wording import plural
+
+MAX_BYTES: Final = 100_000
+"""Forges show larger files as plain text, or not at all."""
+ROOM: Final = 2_000
+"""Bytes that are kept for the sentences about what has no room, and for the end."""
+MAX_FINDINGS: Final = 30
+MAX_MOVES: Final = 50
+END: Final = (
+    "\n---\n\nWritten by `gitops-dsf reconcile`: what the hub held when this changed last. The"
+    " other files are the snapshot that previews of pull requests read. Do not edit: the next"
+    " snapshot replaces the whole branch. `gitops-dsf status -o html` shows more.\n"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """What the board shows."""
+
+    overview: Overview
+    findings: Sequence[DoctorFinding]
+    moves: Sequence[LedgerMove]
+    """Paced moves under way."""
+
+
+def board_text(board: Board) -> str:
+    """The whole text, of at most `MAX_BYTES`. The same fleet has the same text."""
+    lines = ["# Fleet", "", *_worst(board.findings), ""]
+    sections = (
+        ("Applications", _applications(board.overview.applications)),
+        ("Moves under way", _moves(board.moves)),
+        ("Scorers", _scorers(board.overview.scorers)),
+    )
+    used = _size(lines) + len(END.encode())
+    for title, rows in sections:
+        shown, used = _fitting(rows, used=used)
+        if shown:
+            lines += [f"## {title}", "", *shown, ""]
+    return "\n".join(lines).rstrip("\n") + "\n" + END
+
+
+def _fitting(rows: Iterable[str], *, used: int) -> tuple[list[str], int]:
+    """The rows that have room, and a sentence about the others."""
+    shown: list[str] = []
+    hidden = 0
+    for row in rows:
+        size = len(row.encode()) + 1
+        if hidden or used + size > MAX_BYTES - ROOM:
+            hidden += 1
+            continue
+        shown.append(row)
+        used += size
+    if hidden:
+        shown += ["", f"and {plural(hidden, 'more row')}, for which there is no room"]
+    return shown, used
+
+
+def _size(lines: Iterable[str]) -> int:
+    return sum(len(line.encode()) + 1 for line in lines)
+
+
+def _worst(findings: Iterable[DoctorFinding]) -> Iterator[str]:
+    bad = [finding for finding in findings if finding.state in {State.ERROR, State.WARNING}]
+    if not bad:
+        yield "**All is well**, as far as the reconciler sees."
+        return
+    bad.sort(key=lambda finding: WORST_FIRST.index(finding.state))
+    for finding in bad[:MAX_FINDINGS]:
+        line = f"- **{finding.state}**: {escaped(finding.message)}"
+        yield f"{line}<br>{code(finding.fix)}" if finding.fix else line
+    if len(bad) > MAX_FINDINGS:
+        yield f"- and {len(bad) - MAX_FINDINGS} more; `gitops-dsf doctor` lists all"
+
+
+def _applications(views: Sequence[ApplicationView]) -> Iterator[str]:
+    """Those that are not settled first."""
+    if not views:
+        return
+    yield "| application | decided for | state |"
+    yield "|---|---|---|"
+    for view in sorted(views, key=lambda view: (view.settled is not False, view.name)):
+        decided: list[str] = []
+        notes = [application_text(view)] if not view.settled else ["running"]
+        if view.message:
+            notes.append(f"Argo CD: {view.message}")
+        for copy in view.copies:
+            if copy.standing not in {CopyState.WAITING, CopyState.LEAVING}:
+                decided.append(copy.cluster)
+            if copy.standing is not CopyState.RUNNING:
+                notes.append(f"{copy.cluster}: {copy_text(copy, view)}")
+        cells = (view.name, ", ".join(decided) or "nowhere", "; ".join(notes))
+        yield _row(cells)
+
+
+def _moves(moves: Sequence[LedgerMove]) -> Iterator[str]:
+    if not moves:
+        return
+    yield "| Placement | from | to | phase | since |"
+    yield "|---|---|---|---|---|"
+    for move in moves[:MAX_MOVES]:
+        since = timestamp_of(move.since)
+        yield _row((move.placement, move.source or "new", move.target, str(move.phase), since))
+    if len(moves) > MAX_MOVES:
+        yield f"\nand {len(moves) - MAX_MOVES} more"
+
+
+def _scorers(views: Sequence[ScorerView]) -> Iterator[str]:
+    if not views:
+        return
+    yield "| scorer | health | clusters by state of their score |"
+    yield "|---|---|---|"
+    for view in views:
+        counts: list[str] = []
+        for state in ScoreState:
+            # Scores that are about to be renewed come and go within minutes.
+            if state is not ScoreState.EXPIRING and view.counts[state]:
+                count = view.counts[state]
+                if state is ScoreState.FRESH:
+                    count += view.counts[ScoreState.EXPIRING]
+                counts.append(f"{count} {state}")
+        yield _row((view.scorer.name, health_text(view), ", ".join(counts) or "none"))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(escaped, cells))} |"
