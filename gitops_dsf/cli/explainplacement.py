@@ -15,7 +15,12 @@ from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.pace import written
 from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.show.explanations import explanation_text, what_would_flip
+from gitops_dsf.show.explanations import (
+    explanation_text,
+    failures_by_reason,
+    failures_of_cluster,
+    what_would_flip,
+)
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.simulations import assumption_lines, desired_clusters_line, pace_lines
 from gitops_dsf.show.status.placements import lead_text
@@ -26,6 +31,7 @@ from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
 from gitops_dsf.views.preview.paced import DesiredPacedMove, desired_paced_move, is_paced
 from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
+from gitops_dsf.views.scorefailures import ClusterFailure, cluster_failures
 from gitops_dsf.views.status.queue import QueueView, queue_view
 
 
@@ -41,6 +47,8 @@ class PlacementOutput(SimulateOutput, frozen=True, kw_only=True):
     """The output of `explain` for a Placement."""
 
     paced: PacedPlacement | UnsetType = UNSET
+    failures: tuple[ClusterFailure, ...] | UnsetType = UNSET
+    """Why scores that rank it do not come, by the agents. Only with `--context`."""
 
 
 _EXPLANATION_FIELDS: Final = [
@@ -54,6 +62,7 @@ ExplainOutput = msgspec.defstruct(
         ("filters_only", bool),
         *_EXPLANATION_FIELDS,
         ("assumed_bindings", tuple[str, ...] | UnsetType, UNSET),
+        ("failures", tuple[ClusterFailure, ...] | UnsetType, UNSET),
     ],
     rename="camel",
     frozen=True,
@@ -67,10 +76,12 @@ def explain_placement(args: argparse.Namespace) -> int:
         return 1
     key = placement_key(fleet, args.subject)
     moves_in = fleet.repository.spec.hub_namespace if is_paced(fleet, key) else None
-    data = read_hub_data(args, resources=resources_ranked([fleet], {key}), moves_in=moves_in)
+    resources = resources_ranked([fleet], {key})
+    data = read_hub_data(args, resources=resources, moves_in=moves_in)
     state = hub_state(fleet, data.snapshot, only={key})
     verdict = simulate(state, key, data.now)
     assumed = assumed_bindings(fleet, (key,), data)
+    failures = cluster_failures(data.snapshot, resources or (), cluster=args.cluster)
     if args.cluster is None:
         pace = None if moves_in is None else _pace(verdict, data)
         if args.output == "json":
@@ -80,12 +91,14 @@ def explain_placement(args: argparse.Namespace) -> int:
                 placements=(verdict.data(),),
                 assumed_bindings=assumed or UNSET,
                 paced=pace or UNSET,
+                failures=failures or UNSET,
             )
             sys.stdout.write(json_text(output))
         else:
             head = printable_lines((data.describe(), *assumption_lines(assumed)))
             rows = None if args.all else MAX_ROWS
-            sys.stdout.write(head + _placement(fleet, verdict, data, pace, rows=rows))
+            text = _placement(fleet, verdict, data, pace, rows=rows)
+            sys.stdout.write(head + text + failures_by_reason(failures))
         return 0
     _check_cluster(args.cluster, state, has_snapshot=data.snapshot is not None)
     explanation = _explanation(verdict, args.cluster, fleet)
@@ -99,6 +112,7 @@ def explain_placement(args: argparse.Namespace) -> int:
             filters_only=data.snapshot is None,
             **msgspec.structs.asdict(explanation),
             assumed_bindings=assumed or UNSET,
+            failures=failures or UNSET,
         )
         sys.stdout.write(json_text(explained))
     else:
@@ -108,7 +122,7 @@ def explain_placement(args: argparse.Namespace) -> int:
             text = printable_lines((line,))
         else:
             text = _cluster(explanation, verdict, data)
-        sys.stdout.write(head + text)
+        sys.stdout.write(head + text + failures_of_cluster(failures, now=data.now))
     return 0
 
 

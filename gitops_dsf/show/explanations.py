@@ -1,10 +1,16 @@
 """Why a cluster is in a decision or not, for a terminal, and what would change that."""
 
+from collections.abc import Sequence
+from datetime import datetime
+
 from dsf_wire.text import printable_lines
 from gitops_dsf.hub.points import mean_weight, points_needed, points_of, points_text
+from gitops_dsf.hub.score_failures import failures_text
+from gitops_dsf.hub.times import age_text
 from gitops_dsf.journal.record import ClusterReason
 from gitops_dsf.show.tables import table
 from gitops_dsf.simulator import Explanation
+from gitops_dsf.views.scorefailures import ClusterFailure, groups_by_score
 from gitops_dsf.wording import plural
 
 
@@ -51,6 +57,32 @@ def what_would_flip(explanation: Explanation) -> str:
             lines.append(f"    {flip}  <- the nearest")
         else:
             lines.append(f"    {flip}")
+    return printable_lines(lines)
+
+
+def failures_of_cluster(failures: Sequence[ClusterFailure], *, now: datetime) -> str:
+    """Formats why scores of one cluster do not come; empty if no agent says so.
+
+    A score that stopped still counts until its validUntil, so its line stands beside a value.
+    """
+    if not failures:
+        return ""
+    lines = ["", "  scores that do not come:"]
+    for failure in failures:
+        age = ""
+        if failure.since is not None:
+            age = f" for {age_text((now - datetime.fromisoformat(failure.since)).total_seconds())}"
+        lines.append(f"    {failure.score}: {failure.reason}{age}: {failure.message}")
+    return printable_lines(lines)
+
+
+def failures_by_reason(failures: Sequence[ClusterFailure]) -> str:
+    """Formats why scores do not come, one line for each score; empty if no agent says so."""
+    if not failures:
+        return ""
+    lines = ["", "scores that do not come:"]
+    for score, groups in groups_by_score(failures).items():
+        lines.append(f"  {score}: {failures_text(groups)}")
     return printable_lines(lines)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -156,7 +157,7 @@ def test_explain_names_the_nearest_score_that_would_flip_it(
         "it must gain 31 points against eu-1 (90)\n    AddOn/cpu/cpu rises from 60 to 91"
         "  <- the nearest\n"
     ) in out
-    selected = run.json("explain", "argocd/guestbook", "eu-1", fleet.path, "--scores", scores)
+    selected = run.json("explain", "guestbook", "eu-1", fleet.path, "--scores", scores)
     assert (selected["selected"], selected["flips"][0]["needed"]) == (True, 59)
     fleet.write("apps/guestbook.yaml", application("guestbook", region="us"))
     dropped = run("explain", "guestbook", "eu-1", fleet.path, "--scores", scores)
@@ -252,6 +253,44 @@ def test_a_hub_by_its_context(fleet: GitFleet, tmp_path: Path, run: Run) -> None
         told = "on the hub but not in clusters/: only-on-hub"
         told += "; no scorer runs there, and Placements may select them"
         assert told in run.compared(fleet, *asked)["warnings"]
+
+
+def test_explain_says_why_a_score_does_not_come(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    refused = "query refused: parse error at char 12\x1b[2J"
+    condition = {
+        "type": "Scored",
+        "status": "False",
+        "reason": "QueryFailed",
+        "message": refused,
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    clusters = [cluster(name, **{SET: "fleet"}) for name in ("eu-1", "eu-2", "us-1")]
+    sets = {
+        "kind": "ManagedClusterSet",
+        "metadata": {"name": "fleet"},
+        "spec": {"clusterSelector": {}},
+    }
+    broken = score("eu-1", 50)
+    broken["status"] = {"conditions": [condition]}
+    there = hub_with([*clusters, sets, decision("guestbook", "eu-2"), broken, score("eu-2", 60)])
+    with serving(there) as server:
+        asked = ("--context", "hub", "--kubeconfig", server.kubeconfig(tmp_path / "kubeconfig"))
+        printable = refused.replace("\x1b", "\\x1b")
+        text = run("explain", "guestbook", "eu-1", fleet.path, *asked)
+        assert re.search(rf"\n    cpu: QueryFailed for \d+ d: {re.escape(printable)}\n", text)
+        text = run("explain", "guestbook", fleet.path, *asked)
+        assert f"  cpu: 1 QueryFailed (eu-1): {printable}\n" in text
+        found = run.json("explain", "guestbook", "eu-1", fleet.path, *asked)
+        assert found["failures"] == [
+            {
+                "score": "cpu",
+                "cluster": "eu-1",
+                "reason": "QueryFailed",
+                "message": printable,
+                "since": "2026-01-01T00:00:00Z",
+            }
+        ]
+        assert "failures" not in run.json("explain", "guestbook", "eu-2", fleet.path, *asked)
 
 
 def test_labels_on_the_hub_win_and_are_pointed_out(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.hub.score_states import DEAD, ScoreState
+from gitops_dsf.hub.times import age_text
 from gitops_dsf.views.doctor.facts import DoctorFacts, on_cluster
 from gitops_dsf.views.doctor.finding import DoctorFinding, ok, unknown, warning
 from gitops_dsf.views.status.inputs import HubPart
@@ -98,9 +99,13 @@ def freshness(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         if view.suspended:
             continue
         tally.published.extend(view.expected.intersection(view.published))
-        tally.waiting.extend(view.unusual.get(ScoreState.WAITING, ()))
-        expired = _expired(view)
+        explained = view.failures.keys() & view.expected
+        yield from _explained(facts, view)
+        waiting = view.unusual.get(ScoreState.WAITING, ())
+        tally.waiting.extend(name for name in waiting if name not in explained)
+        expired = [name for name in _expired(view) if name not in explained]
         missing = view.unusual.get(ScoreState.MISSING, [])
+        missing = [name for name in missing if name not in explained]
         if unread_masks is not None:
             # Without the masks, a missing score cannot be told from a masked one.
             unclear += len(missing)
@@ -126,6 +131,21 @@ def freshness(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         yield ok(f"{_scores_on(tally.published)}, all there and valid")
     else:
         yield ok("no cluster should have a score")
+
+
+def _explained(facts: DoctorFacts, view: ScorerView) -> Iterator[DoctorFinding]:
+    """What the agents say of clusters without new scores: one finding for each reason."""
+    name = view.scorer.name
+    now = facts.inputs.now.timestamp()
+    for group in view.failing:
+        clusters = f"{plural(len(group.clusters), 'cluster')} ({names_text(group.clusters)})"
+        since = "" if group.since is None else f" for {age_text(now - group.since)}"
+        yield warning(
+            f"{name} gives no scores on {clusters}{since}: {group.reason}: {group.message}",
+            f"gitops-dsf status --scorer {name} --all  # has the message of each cluster",
+            # Of the first, so that many such findings are counted and not listed.
+            subject=group.clusters[0],
+        )
 
 
 def _expired(view: ScorerView) -> list[str]:

@@ -31,6 +31,7 @@ from tests.support.hubobjects import (
     cluster,
     decision,
     drained,
+    failing,
     fleet,
     global_set,
     joined,
@@ -38,6 +39,7 @@ from tests.support.hubobjects import (
     meta,
     move,
     moves_score,
+    never_scored,
     paced,
     paced_moves,
     placement,
@@ -548,6 +550,26 @@ def test_a_scorer_without_a_score_anywhere_is_one_finding() -> None:
     down = [item for item in fleet() if item["kind"] != "AddOnPlacementScore"]
     [found] = run("scores-fresh", hub(*down)())
     assert "has no score on any" not in found.message, "all agents are down"
+
+
+def test_what_the_agents_say_is_one_finding_for_each_reason_and_told_once() -> None:
+    names = [f"c{number}" for number in range(7)]
+    refused = "query at https://prometheus refused: parse error at char 12"
+    scores = [never_scored(name, "cpu", "QueryFailed", refused, age=1200) for name in names[:6]]
+    scores.append(failing(score("c6", "cpu", 5, age=2000), "NoSeries", "no series", age=2400))
+    found = run("scores-fresh", hub(*joined(*names), scorer("cpu"), masks(), *scores)())
+    assert [(item.state, item.message, item.fix) for item in found] == [
+        (
+            "warning",
+            f"cpu gives no scores on 6 clusters (c0, c1, c2, c3, c4 and 1 more) for 20 min: QueryFailed: {refused}",
+            "gitops-dsf status --scorer cpu --all  # has the message of each cluster",
+        ),
+        (
+            "warning",
+            "cpu gives no scores on 1 cluster (c6) for 40 min: NoSeries: no series",
+            "gitops-dsf status --scorer cpu --all  # has the message of each cluster",
+        ),
+    ]
 
 
 def test_inactive_scorers_are_not_nothing_wrong() -> None:
