@@ -1,4 +1,8 @@
-"""The failures that a worker recovers from, with their reasons; and SettingsError at the start."""
+"""The failures that a worker recovers from, with their reasons.
+
+A reason is a label of metrics and a word on /readyz, so there are few of them. Other exceptions are
+bugs of the agent. SettingsError is for the start alone.
+"""
 
 from typing import Final
 

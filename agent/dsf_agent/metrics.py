@@ -1,4 +1,8 @@
-"""The page /metrics: the agent's own metrics, and the samples of dynamic_score (``samples``)."""
+"""The page /metrics: the agent's own metrics, and the samples of dynamic_score (``samples``).
+
+All series of a scorer are removed with it. Not guaranteed: that they are of one moment, because
+scorers run while the page is written.
+"""
 
 import asyncio
 import itertools

@@ -1,4 +1,9 @@
-"""Runs a backtest: from published scores to decisions of all Placements."""
+"""Runs a backtest: from published scores to decisions of all Placements.
+
+The decisions are those of OCM's scheduler for the published scores of the past. Not guaranteed:
+that the past would have been like this. Clusters, labels and taints are those of now, and the load
+of applications that would have moved is in no score (docs/decisions/backtest.md).
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,9 @@
-"""Applications of Argo CD: one copy of an application on one cluster."""
+"""Applications of Argo CD: one copy of an application on one cluster.
+
+What is kept of them decides whether an old copy may be deleted. Not guaranteed: that health and
+sync are of now. Argo CD writes them after its last comparison, which may be long ago where it does
+not reach the cluster.
+"""
 
 from typing import Final
 

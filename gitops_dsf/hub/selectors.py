@@ -1,4 +1,8 @@
-"""Label selectors as Kubernetes evaluates them, and the syntax of labels."""
+"""Label selectors as Kubernetes evaluates them, and the syntax of labels.
+
+Guaranteed: the same clusters as a controller of OCM selects, and its messages for what it refuses
+(apimachinery, pkg/labels).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Reads what `status` shows. Objects are reduced while their page is read."""
+"""Reads what `status` shows.
+
+Objects are reduced while their page is read, so the memory does not grow with their size. A part
+that may not be read becomes a value, and the rest is shown.
+"""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,8 @@
-"""Reads a snapshot of a hub."""
+"""Reads a snapshot of a hub, for verbs that compute with one.
+
+Guaranteed: `observe` gives a whole snapshot or raises HubError. Not guaranteed: that its parts are
+of one moment, because they are read one after another.
+"""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,9 @@
-"""What open windows of maintenance mean, and how far drains are. Pure."""
+"""What open windows of maintenance mean, and how far drains are. Pure.
+
+Guaranteed: a drain moves applications only at the pace, also when its window ends before it is
+done. Not guaranteed: that a drained cluster becomes empty. Applications that are not paced stay,
+and so does one for which no other cluster is eligible.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet

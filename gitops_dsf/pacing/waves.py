@@ -1,4 +1,8 @@
-"""All moves that the scores ask for, one admission after the other, for previews. Pure."""
+"""All moves that the scores ask for, one admission after the other, for previews. Pure.
+
+Not guaranteed: that the moves happen like this. Scores change while moves are under way, and a wave
+here takes no time. They show in which order the pace would admit the moves by the scores of now.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

@@ -1,4 +1,9 @@
-"""What the controllers of a replica share while it leads."""
+"""What the controllers of a replica share while it leads.
+
+One client, one view of the hub, one tracker of decisions and one scan of scores serve all of them,
+so that each resource is followed once. Not guaranteed: that two controllers see the same state in
+one pass. Each one reads the view when it runs.
+"""
 
 import asyncio
 from collections.abc import Callable

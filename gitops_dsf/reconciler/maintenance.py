@@ -1,4 +1,9 @@
-"""The taint of clusters that are cordoned or drained (docs/decisions/maintenance.md)."""
+"""The taint of clusters that are cordoned or drained (docs/decisions/maintenance.md).
+
+Guaranteed: other taints stay as they are, whoever wrote them and whenever. Not guaranteed: that no
+application arrives after a window has opened. OCM may decide before the taint is written; paced
+moves do not begin then, because they go by the windows and not by the taint.
+"""
 
 import logging
 from collections.abc import Collection, Mapping
@@ -58,7 +63,7 @@ class MaintenanceController:
             self._reconcile,
             name="maintenance",
             context=self._context,
-            failing="the taints of maintenance stay as they are",
+            failing="the taints of maintenance are not updated",
             requires=(self._view.clusters, self._view.maintenance),
             needs_clock=True,
             wake=self._wake,
@@ -91,7 +96,12 @@ class MaintenanceController:
             # cluster refuses must not hold up the taints of the others.
             if error.status != HTTPStatus.CONFLICT:
                 pause = self._pauses.failed(name)
-                LOG.warning("cluster %s keeps its taints for %.0f s: %s", name, pause, error)
+                LOG.warning(
+                    "the taint of cluster %s is not written; next try in %.0f s: %s",
+                    name,
+                    pause,
+                    error,
+                )
         else:
             self._pauses.worked(name)
 

@@ -1,4 +1,8 @@
-"""All metrics of the process, in one registry."""
+"""All metrics of the process, in one registry.
+
+docs/operate/monitoring.md explains them. A series whose scorer, cluster or Placement is gone is
+removed (`GaugeSet`); counters start again with each process.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -41,9 +45,9 @@ class ReconcilerMetrics:
         def counter(name: str, words: str, *labels: str) -> Counter:
             return Counter(f"{PREFIX}_{name}", words, labels, registry=registry)
 
-        self.leader = gauge("leader", "1 on the replica that leads.")
+        self.leader = gauge("leader", "1 on the replica that leads, else 0.")
         self.failures = counter(
-            "duty_failures", "Times that a controller ended and was started again.", "duty"
+            "duty_failures", "How often a bug ended a controller, which was started again.", "duty"
         )
         self.reconciles = counter(
             "reconciles",
@@ -81,7 +85,7 @@ class ReconcilerMetrics:
         )
         self.config = gauges(
             "scorer_config",
-            "1 for the state of /config against what was accepted.",
+            "1 for the state of /config, compared with what was accepted.",
             "scorer",
             "reason",
         )

@@ -1,4 +1,9 @@
-"""One look at all scores of the hub, for everything that depends on their age."""
+"""One pass over all scores of the hub, for everything that depends on their age.
+
+The status of scorers, the collection of dead scores and the warnings about Placements ask for the
+same scan, because a hub may have a million scores. Not guaranteed: that it is of this moment. It
+serves for some seconds, and informers may be behind; who deletes by it reads again first.
+"""
 
 import asyncio
 from collections import defaultdict
@@ -19,7 +24,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.wording import plural
 
 SCAN_SECONDS: Final = 15.0
-"""For so long one look serves, unless scorers change."""
+"""A scan is used again for so long, unless scorers change."""
 MAX_NAMED: Final = 3
 """Placements that a message names."""
 _NONE: Final[frozenset[str]] = frozenset()
@@ -27,7 +32,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scan:
-    """What one look at the scores has shown."""
+    """What one pass over the scores has shown."""
 
     targets: TargetClusters
     owners: Mapping[str, Owner]
@@ -73,7 +78,7 @@ class _LastScan(NamedTuple):
 
 
 class ScoreScanner:
-    """Looks when somebody asks. `now` is the hub's time."""
+    """Scans when a controller asks. `now` is the hub's time."""
 
     def __init__(
         self, *, view: HubView, now: Callable[[], float], seconds: float = SCAN_SECONDS
@@ -87,7 +92,10 @@ class ScoreScanner:
         """By the scorer's UID."""
 
     async def scan(self) -> Scan:
-        """The last look, or a new one. Yields to other tasks in between."""
+        """The last scan, or a new one.
+
+        Other tasks run in between.
+        """
         async with self._lock:
             scorers = dict(self._view.scorers.items)
             identities = {

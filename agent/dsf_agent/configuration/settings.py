@@ -126,35 +126,55 @@ _COMMON: Final = (
         "spoke-kubeconfig",
         "FILE",
         "",
-        "managed cluster's API, for token Secrets",
+        "kubeconfig of the managed cluster, to read Secrets with tokens",
         shown="the pod's account",
     ),
-    _Flag("install-namespace", "NAME", AGENT_NAMESPACE, "namespace of token Secrets and CAs"),
-    _Flag("service-account-token-file", "FILE", SERVICE_ACCOUNT_TOKEN, "the pod's own token"),
-    _Flag("request-timeout", "SECONDS", "30", "longest call of a source or scoring API"),
-    _Flag("max-answer-bytes", "BYTES", "67108864", "largest answer of a source or scoring API"),
+    _Flag(
+        "install-namespace",
+        "NAME",
+        AGENT_NAMESPACE,
+        "namespace of the Secrets with tokens and of the ConfigMaps with CAs",
+    ),
+    _Flag(
+        "service-account-token-file", "FILE", SERVICE_ACCOUNT_TOKEN, "file with the pod's own token"
+    ),
+    _Flag("request-timeout", "SECONDS", "30", "time limit of a call to a source or scoring API"),
+    _Flag(
+        "max-answer-bytes",
+        "BYTES",
+        "67108864",
+        "largest answer that is accepted from a source or scoring API",
+    ),
     _Flag(
         "max-bytes-in-flight",
         "BYTES",
         "67108864",
-        "bytes of answers above 1 MB in memory at one time, and of one cycle",
+        "bytes in memory at one time of answers above 1 MB; also the limit of one cycle",
     ),
-    _Flag("log-format", "text|json", "text", ""),
-    _Flag("log-level", "LEVEL", "", "debug, info, warning or error", shown="info, check: warning"),
+    _Flag("log-format", "text|json", "text", "format of the log"),
+    _Flag(
+        "log-level", "LEVEL", "", "debug, info, warning or error", shown="info; warning for check"
+    ),
 )
 _RUNNING: Final = (
     _Flag(
-        "publish", "hub|dir:PATH", "hub", "hub, or a directory for one file per AddOnPlacementScore"
+        "publish",
+        "hub|dir:PATH",
+        "hub",
+        "where scores go: the hub, or a directory with one file for each score object",
     ),
-    _Flag("hub-kubeconfig", "FILE", "", "how to reach the hub"),
+    _Flag("hub-kubeconfig", "FILE", "", "kubeconfig of the hub"),
     _Flag(
-        "metrics-address", "HOST:PORT", ":8080", "where /metrics, /healthz and /readyz are served"
+        "metrics-address",
+        "HOST:PORT",
+        ":8080",
+        "address to serve /metrics, /healthz and /readyz on",
     ),
     _Flag(
         "splay",
         "SECONDS",
         "10",
-        "longest delay of the first runs after the start; after an edit 0.5",
+        "longest delay of the first cycles after the start; after an edit it is 0.5",
     ),
 )
 _FLAGS: Final = {flag.name: flag for flag in (*_COMMON, *_RUNNING)}
@@ -173,7 +193,9 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", metavar="VERB")
     run = verbs.add_parser("run", help="run until SIGTERM", epilog=_EPILOG)
     check = verbs.add_parser(
-        "check", help="one cycle of every scorer, as a table; publishes nothing", epilog=_EPILOG
+        "check",
+        help="run one cycle of every scorer and print a table; nothing is published",
+        epilog=_EPILOG,
     )
     for verb, flags in ((run, (*_COMMON, *_RUNNING)), (check, _COMMON)):
         for flag in flags:

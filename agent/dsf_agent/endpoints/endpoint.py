@@ -1,4 +1,8 @@
-"""A metric source or scoring API, called with the credentials of one scorer."""
+"""A metric source or scoring API, called with the credentials of one scorer.
+
+Guaranteed: messages about a call contain none of the secrets that were sent. Not guaranteed: an
+answer. Every failure is an AgentError with its reason.
+"""
 
 import ssl
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,9 @@
-"""The stage ``fetch``: queries a source with Prometheus' HTTP API, or the agent's own cluster."""
+"""The stage ``fetch``: queries a source with Prometheus' HTTP API, or the agent's own cluster.
+
+It gives all series of all queries, or raises AgentError. Not guaranteed: that the source has all
+data; what it says of missing data is a warning, or a failure where the scorer asks for that
+(``onPartial``).
+"""
 
 import asyncio
 from dataclasses import replace

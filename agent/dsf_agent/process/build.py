@@ -1,4 +1,8 @@
-"""Builds the parts that all scorers share, and the stages of each scorer."""
+"""Builds the parts that all scorers share, and the stages of each scorer.
+
+It is the only place that knows all parts. Nothing is sent here: clients connect with their first
+request.
+"""
 
 import os
 import time

@@ -1,4 +1,7 @@
-"""Where AddOnPlacementScores are stored: the interface, and how our objects are marked."""
+"""Where AddOnPlacementScores are stored: the interface, and how our objects are marked.
+
+The hub and a directory implement it. Objects without our mark are never deleted.
+"""
 
 import re
 from collections.abc import Callable, Mapping

@@ -367,10 +367,17 @@ class Cycle:
         extra = {"scorer": self.scorer.name}
         lost = missing - self._missing
         if lost:
-            log.warning("no series of %s: %s", _number(lost), _named(lost), extra=extra)
+            log.warning(
+                "the source has no series of %s: %s", _number(lost), _named(lost), extra=extra
+            )
         returned = self._missing - missing
         if returned:
-            log.info("series again of %s: %s", _number(returned), _named(returned), extra=extra)
+            log.info(
+                "the source has series again of %s: %s",
+                _number(returned),
+                _named(returned),
+                extra=extra,
+            )
         self._missing = missing
 
     async def _expose(self, result: CycleResult) -> None:

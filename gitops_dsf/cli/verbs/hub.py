@@ -224,8 +224,8 @@ moves.strategy MakeBeforeBreak it deletes the old copy of an application that mo
 copy is healthy. spec.reconciler of gitops-dsf.yaml says what else it does, such as proposals, the
 state branch and the journal.
 
-Replicas elect a leader by a Lease. Of what Argo CD owns, it writes one annotation and deletes
-such Applications, and nothing else.""",
+Replicas elect a leader by a Lease. Of Argo CD's objects the reconciler writes only the annotations
+that ask for a refresh, and it deletes only such Applications.""",
     examples="""\
 examples:
   gitops-dsf reconcile --config /etc/gitops-dsf/gitops-dsf.yaml

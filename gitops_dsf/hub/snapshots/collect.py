@@ -73,7 +73,7 @@ def collect(
     for document in documents:
         collector.add(document)
     if not collector.used:
-        raise SnapshotError(f"{origin}: no {or_text(KINDS)} in it")
+        raise SnapshotError(f"{origin} contains no {or_text(KINDS)}")
     return collector.snapshot(origin)
 
 

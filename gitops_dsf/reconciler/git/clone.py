@@ -266,6 +266,7 @@ class Clone:
                     raise GitError("git is not installed, or not on PATH") from error
                 raise GitError(f"{self.tree} does not exist any more") from error
         if code:
+            # Git quotes URLs and headers, and servers quote what they got.
             words = _summary(self._credentials.cleaned(err.decode(errors="replace")))
             raise GitError(f"{command}: {words or 'failed without a message'}")
         return out

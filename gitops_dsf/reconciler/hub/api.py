@@ -87,7 +87,7 @@ class HubApi(ApiServer):
             # A POST is answered 409 when the object exists, which is not a conflict about a
             # version.
             if error.status == HTTPStatus.CONFLICT and method != "POST":
-                LOG.info("another writer was faster; it is read again: %s", error)
+                LOG.info("another writer changed the object first; it is read again: %s", error)
                 self.on_conflict(_resource_of(path))
             raise
 

@@ -126,7 +126,7 @@ class JournalClone:
         self.last: Mapping[str, Record] = {}
         """By Placement (namespace/name), as the branch had it at the last look or push."""
 
-    async def look(self, placements: Collection[str]) -> JournalRead:
+    async def read_newest(self, placements: Collection[str]) -> JournalRead:
         """Reads the newest months, and older ones until each Placement has its last record.
 
         The Placements are written as namespace/name.
@@ -194,7 +194,7 @@ class JournalClone:
         if README not in paths and not months:
             msg = (
                 f"branch {self._name} holds {', '.join(sorted(paths)[:3]) or 'nothing'}"
-                " and no month of a journal, so it is not changed; name another branch as"
+                " and no file of a journal, so it is not changed; name another branch as"
                 " reconciler.journal.branch"
             )
             raise RepositoryError(msg)

@@ -122,7 +122,9 @@ class JournalController:
     async def _learn_from(self, branch: JournalClone) -> None:
         """Raises GitError and RepositoryError."""
         namespace = self._view.argocd_namespace
-        journal = await branch.look([f"{namespace}/{name}" for name in self._view.placements.items])
+        journal = await branch.read_newest(
+            [f"{namespace}/{name}" for name in self._view.placements.items]
+        )
         for bad in journal.bad:
             LOG.warning("branch %s: %s", self._settings.branch, bad)
         self._flapping.learn(journal.records)
@@ -187,7 +189,7 @@ class JournalController:
             for first in range(0, len(moves), AT_A_TIME):
                 if self._is_full:
                     LOG.warning(
-                        "no more changes of decisions are recorded until the branch can be pushed"
+                        "changes of decisions are not recorded until the branch can be pushed again"
                     )
                     break
                 await self._add(moves[first : first + AT_A_TIME], facts)

@@ -217,5 +217,5 @@ def _doubt(record: Record, verdict: Verdict, after: Collection[str]) -> str:
         return f"the simulator has no decision: {reason}"
     if verdict.chosen != frozenset(after):
         chosen = ", ".join(sorted(verdict.chosen)[:5]) or "no cluster"
-        return f"with what the hub held when this was recorded, the simulator decides for {chosen}"
+        return f"by what the hub held when this was recorded, the simulator would choose {chosen}"
     return ""

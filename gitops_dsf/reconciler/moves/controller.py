@@ -220,12 +220,12 @@ class MoveController:
         # OCM writes a decision page by page: until then it may be half of one.
         settled_at = decision.since + DEBOUNCE_SECONDS
         if now < settled_at:
-            self._look_again_at(settled_at)
+            self._requeue_at(settled_at)
             message = f"the decision changed within the last {DEBOUNCE_SECONDS:g} s"
             return _all_wait(leaving, MoveReason.DECISION_UNSETTLED, message)
         overdue_at = settled_at + handover.timeout
         if now < overdue_at:
-            self._look_again_at(overdue_at)
+            self._requeue_at(overdue_at)
         return MoveState(
             decided=decided,
             asked_for=placement.wanted,
@@ -266,10 +266,10 @@ class MoveController:
         if stale_reason:
             return wait(copy, MoveReason.INFORMER_BROKEN, stale_reason)
         if before is not None and now < before.until:
-            self._look_again_at(before.until)
+            self._requeue_at(before.until)
             return wait(copy, before.reason, before.message)
         if len(self._deleted) == MAX_PER_MINUTE and now < self._deleted[0] + 60:
-            self._look_again_at(self._deleted[0] + 60)
+            self._requeue_at(self._deleted[0] + 60)
             message = f"{MAX_PER_MINUTE} copies were deleted within the last minute"
             return wait(copy, MoveReason.RATE_LIMITED, message)
         if self._silent:
@@ -294,10 +294,10 @@ class MoveController:
         self._not_before[uid] = _NotBefore(
             until=until, reason=reason, message=message, failures=failures
         )
-        self._look_again_at(until)
+        self._requeue_at(until)
         return wait(copy, reason, message)
 
-    def _look_again_at(self, moment: float) -> None:
+    def _requeue_at(self, moment: float) -> None:
         """Makes the next pass at this time at the latest."""
         self._next = min(self._next, moment)
 

@@ -1,4 +1,9 @@
-"""Which clusters OCM reaches, and which it reaches again only for a short time."""
+"""Which clusters OCM reaches, and which it has reached again only for a short time.
+
+A cluster that returns may get its application back by the next decision. So its old copy is kept
+for a while, and not deleted just before it is wanted again. A new leader knows of returns before
+its time only what the condition on the hub says.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

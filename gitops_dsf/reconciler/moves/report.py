@@ -1,4 +1,7 @@
-"""What people see of old copies that wait: an Event and metrics for each ApplicationSet."""
+"""What people see of old copies that wait: an Event and metrics for each ApplicationSet.
+
+Reasons that pass within moments are no Events. Nothing depends on these reports.
+"""
 
 import collections
 import logging

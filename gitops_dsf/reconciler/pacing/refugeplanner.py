@@ -1,4 +1,8 @@
-"""Plans refuges beside the event loop, and only those that a change touches."""
+"""Plans refuges beside the event loop, and only those that a change touches.
+
+`gitops_dsf.pacing.refuges` has the rules. Not guaranteed: that a refuge is planned by the scores of
+now; all are planned again every few minutes.
+"""
 
 import asyncio
 from collections.abc import Mapping

@@ -39,13 +39,13 @@ def report_moves(
 
 
 def _report_new(context: ControllerContext, move: LedgerMove) -> None:
-    way = f"{move.source} -> {move.target}"
     if move.admitted:
         context.metrics.paced_moves_admitted.inc()
         cause = move.cause or by_pace(move.gain or 0.0)
-        _record_event(context, move, "MoveAdmitted", f"{way}: {cause}")
+        _record_event(context, move, "MoveAdmitted", str(cause))
     elif move.cause is not None:
-        _record_event(context, move, "Moved", f"{way}: {move.cause}", warning=move.cause.warning)
+        # Without a known cause nothing can be said that the decision does not show.
+        _record_event(context, move, "Moved", str(move.cause), warning=move.cause.warning)
 
 
 def _report_progress(
@@ -56,16 +56,16 @@ def _report_progress(
     refused: Mapping[str, str],
     now: float,
 ) -> None:
-    way = f"{move.source} -> {move.target}"
     if earlier.under_way and move.phase is Phase.ENDED and move.admitted:
         seconds = now - move.since
         context.metrics.paced_moves_duration.observe(seconds)
-        _record_event(context, move, "MoveEnded", f"{way}: {seconds:.0f} s")
+        _record_event(context, move, "MoveEnded", f"done after {seconds:.0f} s")
     elif earlier.phase is Phase.ADMITTED and move.phase is Phase.WITHDRAWN:
-        message = f"{way}: OCM did not follow; is {move.target} eligible?"
+        message = f"OCM did not follow; is {move.target} eligible?"
+        # What the hub refused is the better reason: OCM could not see items that are not there.
         for name in (move.target, move.source, move.placement):
             if name in refused:
-                message = f"{way}: {refused[name]}"
+                message = refused[name]
                 break
         _record_event(context, move, "MoveWithdrawn", message, warning=True)
 
@@ -78,6 +78,8 @@ def _record_event(
     *,
     warning: bool = False,
 ) -> None:
+    """Records an Event on the Placement. The message begins with where the move leads."""
+    message = f"{move.source} -> {move.target}: {message}"
     LOG.info("%s %s: %s", reason, move.placement, message)
     namespace, _, name = move.placement.partition("/")
     placement = context.view.placements.items.get(name)

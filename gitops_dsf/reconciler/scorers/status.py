@@ -1,4 +1,8 @@
-"""The status of a DynamicScorer: what it should be, and writing it."""
+"""The status of a DynamicScorer: what it should be, and writing it.
+
+It is written as a merge patch of what differs. Not guaranteed: that what others wrote into the
+status stays; this controller owns all of it.
+"""
 
 import logging
 from collections.abc import Mapping

@@ -158,7 +158,10 @@ async def test_a_cluster_without_a_series_is_named_once_and_keeps_its_score(
         await scene.shows(c2=23)
         assert missing not in await agent.samples()
     told = [record.message for record in caplog.records if "series" in record.message]
-    assert told == ["no series of 1 cluster: c2", "series again of 1 cluster: c2"]
+    assert told == [
+        "the source has no series of 1 cluster: c2",
+        "the source has series again of 1 cluster: c2",
+    ]
 
 
 async def test_the_default_score_counts_for_each_cluster_alone(scene: Scene) -> None:

@@ -187,7 +187,7 @@ async def test_a_decision_that_the_simulator_does_not_reach_is_told(scene: Journ
         await replica.pushed(1)
         await replica.moves("cluster3")
         await replica.pushed(2)
-    assert "the simulator decides for cluster1" in scene.branch().records[1].doubt
+    assert "the simulator would choose cluster1" in scene.branch().records[1].doubt
 
 
 async def test_pushes_wait_for_each_other_and_only_append(scene: JournalHub) -> None:

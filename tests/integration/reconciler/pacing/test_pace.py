@@ -413,7 +413,7 @@ async def test_a_conflict_about_the_ledger_is_counted_and_tried_again(
             await in_time(lambda: len(hub.moved) == 2, what="both moved")
             assert next(times, None) is None
             assert replica.metric("conflicts_total", resource="configmaps") == 3
-    assert caplog.text.count("another writer was faster; it is read again: PUT ") == 3
+    assert caplog.text.count("another writer changed the object first; it is read again: PUT ") == 3
     assert hub.broken == []
 
 
