@@ -1,8 +1,7 @@
 """From the series of a metric store to the raw scores of a scorer at the points of a grid."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,23 +10,12 @@ from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import label_of, selector
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.publisher import Labels
+from gitops_dsf.hub.raw_series import SeriesReader
 
 Values = npt.NDArray[np.float64]
 """Raw scores at consecutive points of a grid; NaN where there is no result."""
 Results = Mapping[str, Mapping[Labels, Values]]
 """By cluster, then by labels."""
-
-
-class SeriesIdentity(NamedTuple):
-    """What a series is about."""
-
-    cluster: str
-    """Empty if the series names no cluster of the fleet."""
-    labels: Labels
-
-
-SeriesReader = Callable[[Mapping[str, str]], SeriesIdentity]
-"""Reads the identity of a series from its labels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,34 +34,6 @@ def query_of(score_name: str, *, cluster_label: str) -> str:
     # a series; `max` joins the two of a restart.
     kept = ", ".join((cluster_label, *map(label_of, LABELS)))
     return f"max by ({kept}) ({selector(score_name)})"
-
-
-def exported(cluster_label: str) -> SeriesReader:
-    """A reader for series of the metric dynamic_score."""
-    names = tuple(map(label_of, LABELS))
-
-    def read(labels: Mapping[str, str]) -> SeriesIdentity:
-        return SeriesIdentity(labels.get(cluster_label, ""), _values_of(labels, names))
-
-    return read
-
-
-def evaluated(label: str, clusters: Iterable[tuple[str, str]]) -> SeriesReader:
-    """A reader for series of a query that is evaluated anew.
-
-    `clusters` are values of the label, and the clusters that they mean.
-    """
-    cluster_by_value = dict(clusters)
-
-    def read(labels: Mapping[str, str]) -> SeriesIdentity:
-        cluster = cluster_by_value.get(labels.get(label, ""), "")
-        return SeriesIdentity(cluster, _values_of(labels, LABELS))
-
-    return read
-
-
-def _values_of(labels: Mapping[str, str], names: Iterable[str]) -> Labels:
-    return tuple([labels.get(name, "") for name in names])
 
 
 def results(

@@ -9,20 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dsf_wire.rawscores import SCORE_NAME_LABEL
 from dsf_wire.text import printable
-from gitops_dsf.backtest.rawscores import (
-    Results,
-    SeriesReader,
-    StoredSeries,
-    evaluated,
-    exported,
-    query_of,
-    results,
-    samples_of,
-)
+from gitops_dsf.backtest.rawscores import Results, StoredSeries, query_of, results, samples_of
 from gitops_dsf.cli.timespan import Span
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.fleetbacktest.comparison import RevisionComparison
 from gitops_dsf.fleetbacktest.questions import HistoryQuestion
+from gitops_dsf.hub.raw_series import SeriesReader, evaluated, exported
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.metricstore.answer import Matrix
 from gitops_dsf.show.terminal import Step

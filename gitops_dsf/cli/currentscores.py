@@ -1,4 +1,4 @@
-"""The raw scores of now, which `diff` may read from a metric store.
+"""The raw scores of now, which `diff` may read from a metric store, or from the state branch.
 
 A store that fails, is late or answers nonsense never fails a preview: the scores after the change
 stay within bounds, and one sentence says why.
@@ -7,10 +7,13 @@ stay within bounds, and one sentence says why.
 import argparse
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gitops_dsf.hub.raw_results import NO_RAW_SCORES, ClusterResults, RawScores
+from msgspec import structs
+
+from gitops_dsf.hub.raw_results import NO_RAW_SCORES, ByCluster, RawScores
+from gitops_dsf.hub.snapshots.snapshot import HubData, Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview.rawquestions import (
     AnewQuestion,
@@ -26,8 +29,10 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 20.0
 """For all questions together. A pull request waits for them."""
-
-ByCluster = Mapping[str, ClusterResults]
+MAX_BEHIND: Final = 3600.0
+"""Seconds by which raw scores in a snapshot may be older than its published scores. The reconciler
+leaves out older ones, and others may have been written by hand.
+"""
 
 
 class CurrentScores(NamedTuple):
@@ -35,7 +40,12 @@ class CurrentScores(NamedTuple):
 
     raw: RawScores
     source: RawScoreSource | None
-    """None if no store was asked."""
+    """None if no store was asked, and the data of the hub has no raw scores."""
+
+    @property
+    def is_of_use(self) -> bool:
+        """Whether there is a raw score of any cluster."""
+        return any(self.raw.exported.values()) or any(self.raw.anew.values())
 
 
 NOTHING_ASKED: Final = CurrentScores(NO_RAW_SCORES, None)
@@ -45,31 +55,74 @@ def current_scores(
     args: argparse.Namespace,
     base: CheckedFleet | None,
     head: CheckedFleet | None,
-    *,
-    is_simulated: bool,
+    data: HubData,
 ) -> CurrentScores:
-    """Asks the store of --prometheus for what a preview could use. Raises UsageError.
+    """What the store of --prometheus has, else what the data of the hub has. Raises UsageError.
 
-    `is_simulated`: whether there is data of a hub. Without it raw scores are of no use.
+    Without data of a hub nothing is simulated, and raw scores are of no use.
     """
-    if args.prometheus is None:
-        return NOTHING_ASKED
-    try:
-        from gitops_dsf.cli.storeaccess import check_store_url
-    except ModuleNotFoundError as error:
-        problem = f"{error.name} is not installed; a store needs the extra backtest"
-        return CurrentScores(
-            NO_RAW_SCORES, RawScoreSource(origin="--prometheus", scorers=(), problems=(problem,))
-        )
-    check_store_url(args.prometheus)
-    if base is None or head is None or not is_simulated:
-        return NOTHING_ASKED
+    stored: CurrentScores | None = None
+    if args.prometheus is not None:
+        try:
+            from gitops_dsf.cli.storeaccess import check_store_url
+        except ModuleNotFoundError as error:
+            problem = f"{error.name} is not installed; a store needs the extra backtest"
+            source = RawScoreSource(origin="--prometheus", scorers=(), problems=(problem,))
+            stored = CurrentScores(NO_RAW_SCORES, source)
+        else:
+            check_store_url(args.prometheus)
+    if base is None or head is None or data.snapshot is None:
+        return stored or NOTHING_ASKED
     exported = tuple(raw_questions(base, head))
-    anew = tuple(anew_questions(base, head, cluster_label=args.cluster_label))
-    if not exported and not anew:
+    if args.prometheus is not None and stored is None:
+        anew = tuple(anew_questions(base, head, cluster_label=args.cluster_label))
+        if exported or anew:
+            at = time.time() if args.now is None else args.now.timestamp()
+            stored = _Reading(args, at=at).read(base, exported, anew)
+    if stored is not None and stored.is_of_use:
+        return stored
+    in_snapshot = _in_snapshot(exported, data.snapshot, today=data.today.timestamp())
+    return _instead(stored, in_snapshot)
+
+
+def _instead(stored: CurrentScores | None, in_snapshot: CurrentScores) -> CurrentScores:
+    """What the data of the hub has, with the reason why a store that was asked has nothing."""
+    if stored is None:
+        return in_snapshot
+    if in_snapshot.source is None or stored.source is None:
+        return stored
+    source = structs.replace(in_snapshot.source, problems=stored.source.problems)
+    return CurrentScores(in_snapshot.raw, source)
+
+
+def _in_snapshot(
+    asked: Sequence[RawQuestion], snapshot: Snapshot, *, today: float
+) -> CurrentScores:
+    """The raw scores that were written beside the published ones, such as on the state branch."""
+    exported: dict[str, ByCluster] = {}
+    answers: list[RawScorerAnswer] = []
+    for question in asked:
+        by_cluster = _only(snapshot.raw_scores.get(question.score_name, {}), question.clusters)
+        by_cluster = _of_its_time(by_cluster, snapshot)
+        if by_cluster:
+            exported[question.resource] = by_cluster
+            answers.append(
+                _answer(question.scorer, len(question.clusters), by_cluster, at=today, anew=False)
+            )
+    if not answers:
         return NOTHING_ASKED
-    reading = _Reading(args, at=(time.time() if args.now is None else args.now.timestamp()))
-    return reading.read(base, exported, anew)
+    source = RawScoreSource(origin=snapshot.origin, scorers=tuple(answers), problems=())
+    return CurrentScores(RawScores(exported=exported), source)
+
+
+def _of_its_time(by_cluster: ByCluster, snapshot: Snapshot) -> ByCluster:
+    """Those that are not much older than the published scores beside them."""
+    if snapshot.observed_at is None:
+        return by_cluster
+    oldest = snapshot.observed_at.timestamp() - MAX_BEHIND
+    return {
+        cluster: results for cluster, results in by_cluster.items() if results.measured >= oldest
+    }
 
 
 class _Reading:
@@ -135,7 +188,7 @@ class _Reading:
             self._note(question.scorer, len(question.clusters), by_cluster, anew=False)
 
     async def _read_anew(self, store: "MetricStore", asked: AnewQuestion) -> None:
-        from gitops_dsf.backtest.rawscores import evaluated
+        from gitops_dsf.hub.raw_series import evaluated
         from gitops_dsf.metricstore.currentscores import evaluated_now
 
         query = asked.query
@@ -150,19 +203,20 @@ class _Reading:
         self._note(asked.scorer, len(query.clusters), by_cluster, anew=True)
 
     def _note(self, scorer: str, clusters: int, by_cluster: ByCluster, *, anew: bool) -> None:
-        age = None
-        if by_cluster:
-            oldest = min(results.measured for results in by_cluster.values())
-            age = max(0, round(self._at - oldest))
-        self._answers.append(
-            RawScorerAnswer(
-                scorer=scorer,
-                clusters=clusters,
-                answered=len(by_cluster),
-                age_seconds=age,
-                anew=anew,
-            )
-        )
+        self._answers.append(_answer(scorer, clusters, by_cluster, at=self._at, anew=anew))
+
+
+def _answer(
+    scorer: str, clusters: int, by_cluster: ByCluster, *, at: float, anew: bool
+) -> RawScorerAnswer:
+    """What is known of a scorer. `at` is the time for which its age is told."""
+    age = None
+    if by_cluster:
+        oldest = min(results.measured for results in by_cluster.values())
+        age = max(0, round(at - oldest))
+    return RawScorerAnswer(
+        scorer=scorer, clusters=clusters, answered=len(by_cluster), age_seconds=age, anew=anew
+    )
 
 
 def _only(by_cluster: ByCluster, clusters: frozenset[str]) -> ByCluster:

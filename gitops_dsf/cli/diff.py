@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     data = _hub_data(args, before, after)
     if after.absent:
         raise UsageError(f"{args.head} has no fleet repository in this folder")
-    current = current_scores(args, before.fleet, after.fleet, is_simulated=bool(data.snapshot))
+    current = current_scores(args, before.fleet, after.fleet, data)
     preview = _preview(args, base, before, after, data=data, current=current)
     # A preview of a head with errors lists them, so it is written in any case.
     _write(args, preview, evidence=data.describe())

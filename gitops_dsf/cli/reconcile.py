@@ -59,6 +59,7 @@ def _settings(args: argparse.Namespace) -> ReconcilerSettings:
         git=_git(args, spec) if spec.reconciler.uses_git else None,
         placement_namespaces=tuple(args.placement_namespace),
         secrets=args.credentials,
+        store_secrets=args.store_credentials,
     )
 
 

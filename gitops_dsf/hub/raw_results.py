@@ -26,13 +26,16 @@ class ClusterResults:
     """When the oldest of them was measured, in Unix seconds."""
 
 
+ByCluster = Mapping[str, ClusterResults]
+
+
 @dataclass(frozen=True, kw_only=True)
 class RawScores:
     """Raw scores, by name of the AddOnPlacementScore after a change, then by cluster."""
 
-    exported: Mapping[str, Mapping[str, ClusterResults]] = field(default_factory=dict)
+    exported: Mapping[str, ByCluster] = field(default_factory=dict)
     """Those that the agents exported. They belong to the scorer before the change."""
-    anew: Mapping[str, Mapping[str, ClusterResults]] = field(default_factory=dict)
+    anew: Mapping[str, ByCluster] = field(default_factory=dict)
     """Those of a changed query, which the store evaluated as it is after the change."""
 
 

@@ -5,83 +5,29 @@ bounded in bytes and time, as each page of a history is.
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from typing import Final
 
-from dsf_wire.dimension import LABELS
-from dsf_wire.rawscores import MAX_LABEL, SCORE_NAME_LABEL, label_of, selector
-from gitops_dsf.backtest.rawscores import SeriesReader, StoredSeries, exported
-from gitops_dsf.hub.raw_results import ClusterResults, Labels, RawResult
+from gitops_dsf.backtest.rawscores import StoredSeries
+from gitops_dsf.hub.raw_results import ByCluster, ClusterResults, RawResult
+from gitops_dsf.hub.raw_series import SeriesReader
 from gitops_dsf.metricstore.answer import Matrix
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.metricstore.errors import StoreError
+from gitops_dsf.metricstore.rawanswers import Sample, exported_results, query_of_now
 
 MAX_SERIES: Final = 400_000
 """Of one answer. The raw scores of 2,000 clusters with 50 items each have 300,000."""
-MAX_AGE: Final = 600.0
-"""Seconds. Prometheus answers with samples of the last 5 minutes, other stores with older ones."""
-MAX_AHEAD: Final = 60.0
-"""Seconds by which the clock of a scraped agent's Prometheus may be ahead of this one."""
-PART_LABEL: Final = "gitops_dsf_part"
-"""Says what a series of the answer is: the lowest number, the highest one, or the time."""
-
-ByCluster = Mapping[str, ClusterResults]
-
-
-@dataclass(kw_only=True)
-class _Cell:
-    """What is known of one result on one cluster."""
-
-    low: float = math.nan
-    high: float = math.nan
-    measured: float = math.nan
-
-    @property
-    def is_whole(self) -> bool:
-        return all(map(math.isfinite, (self.low, self.high, self.measured)))
-
-
-def query_of_now(score_names: Iterable[str], *, cluster_label: str) -> str:
-    """PromQL for raw scores and the times at which they were measured.
-
-    Replicas of a Prometheus and the two agents of a restart have series of their own, so there may
-    be several numbers of one result. Their bounds are asked for.
-    """
-    metric = selector(*score_names)
-    labels = ", ".join((cluster_label, SCORE_NAME_LABEL, *map(label_of, LABELS)))
-    return " or ".join(
-        f'label_replace({expression}, "{PART_LABEL}", "{part}", "", "")'
-        for part, expression in (
-            ("low", f"min by ({labels}) ({metric})"),
-            ("high", f"max by ({labels}) ({metric})"),
-            ("time", f"min by ({labels}) (timestamp({metric}))"),
-        )
-    )
 
 
 async def exported_now(
     store: MetricStore, score_names: Collection[str], *, cluster_label: str, at: float
 ) -> Mapping[str, ByCluster]:
-    """The raw scores that agents exported, by score name, then by cluster. Raises StoreError.
-
-    A cluster of which a part cannot be read is left out: the rest could be aggregated wrongly.
-    """
+    """The raw scores that agents exported, by score name, then by cluster. Raises StoreError."""
     query = query_of_now(score_names, cluster_label=cluster_label)
     answer = await _asked(store, query, at=at)
-    read = exported(cluster_label)
-    cells: dict[tuple[str, str], dict[Labels, _Cell]] = {}
-    for series in answer.series:
-        score_name = series.labels.get(SCORE_NAME_LABEL, "")
-        cluster, labels = read(series.labels)
-        cell = cells.setdefault((score_name, cluster), {}).setdefault(labels, _Cell())
-        _fill(cell, series)
-    by_score: dict[str, dict[str, ClusterResults]] = {name: {} for name in score_names}
-    for (score_name, cluster), by_labels in cells.items():
-        results = _results(by_labels, at=at)
-        if results is not None and cluster and score_name in by_score:
-            by_score[score_name][cluster] = results
-    return by_score
+    samples = (Sample(series.labels, _value(series)) for series in answer.series)
+    return exported_results(samples, score_names, cluster_label=cluster_label, at=at)
 
 
 async def evaluated_now(
@@ -128,28 +74,5 @@ async def _asked(
     raise StoreError("the store gave no answer")
 
 
-def _fill(cell: _Cell, series: StoredSeries) -> None:
-    part = series.labels.get(PART_LABEL)
-    if part == "low":
-        cell.low = _value(series)
-    elif part == "high":
-        cell.high = _value(series)
-    elif part == "time":
-        cell.measured = _value(series)
-
-
 def _value(series: StoredSeries) -> float:
     return float(series.values[-1]) if len(series.values) else math.nan
-
-
-def _results(by_labels: Mapping[Labels, _Cell], *, at: float) -> ClusterResults | None:
-    """The results of a cluster; None if one is incomplete, cut, too old or of the future."""
-    results = []
-    for labels, cell in by_labels.items():
-        if not cell.is_whole or any(len(value) >= MAX_LABEL for value in labels):
-            return None
-        if not -MAX_AHEAD <= at - cell.measured <= MAX_AGE or cell.low > cell.high:
-            return None
-        results.append(RawResult(labels=labels, low=cell.low, high=cell.high))
-    measured = min(cell.measured for cell in by_labels.values())
-    return ClusterResults(results=tuple(results), measured=measured)

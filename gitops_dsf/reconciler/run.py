@@ -17,6 +17,7 @@ from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.pages import Page, PageServer
 from dsf_runtime.threads import use_threads
 from gitops_dsf.errors import UsageError
+from gitops_dsf.reconciler import rawscores
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
 from gitops_dsf.reconciler.hub.leadership import Leadership
@@ -28,6 +29,7 @@ from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.pacing.controller import PaceController
 from gitops_dsf.reconciler.proposals.controller import ProposalController
+from gitops_dsf.reconciler.rawscores import RawScoreController
 from gitops_dsf.reconciler.refresh import RefreshController
 from gitops_dsf.reconciler.restarts import keep
 from gitops_dsf.reconciler.scoregc import ScoreGarbageCollector
@@ -122,6 +124,7 @@ async def run(
             limits=FetchLimits(seconds=probe.timeout_seconds, concurrent=CONCURRENT),
             secrets=settings.secrets,
         ) as fetcher,
+        Fetcher(limits=rawscores.LIMITS, secrets=settings.store_secrets) as store_fetcher,
         serve_pages(
             host=settings.metrics_host,
             port=settings.metrics_port,
@@ -141,7 +144,7 @@ async def run(
                 argocd_namespace=settings.spec.argocd.namespace,
             )
             views.append(context.view)
-            controllers = _controllers(context, fetcher, settings)
+            controllers = _controllers(context, fetcher, store_fetcher, settings)
             work = asyncio.create_task(keep_running(controllers, failures=metrics.failures))
             try:
                 await leadership.keep()
@@ -165,7 +168,10 @@ async def run(
 
 
 def _controllers(
-    context: ControllerContext, fetcher: Fetcher, settings: ReconcilerSettings
+    context: ControllerContext,
+    fetcher: Fetcher,
+    store_fetcher: Fetcher,
+    settings: ReconcilerSettings,
 ) -> Controllers:
     spec = settings.spec.reconciler
     flapping = FlappingReporter(context)
@@ -187,8 +193,21 @@ def _controllers(
     }
     git = settings.git
     if git is not None and spec.state.enabled:
+        raw: RawScoreController | None = None
+        if spec.metric_store is not None:
+            raw = RawScoreController(
+                context,
+                fetcher=store_fetcher,
+                settings=spec.metric_store,
+                allowed=settings.spec.allowed_token_hosts,
+            )
+            controllers["raw-scores"] = raw.run
         controllers["state"] = StateBranchController(
-            context, git=git, settings=spec.state, namespaces=settings.placement_namespaces
+            context,
+            git=git,
+            settings=spec.state,
+            namespaces=settings.placement_namespaces,
+            raw=raw,
         ).run
     if git is not None and spec.journal.enabled:
         controllers["journal"] = JournalController(

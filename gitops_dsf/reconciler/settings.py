@@ -44,6 +44,8 @@ class ReconcilerSettings:
     """Namespaces outside of Argo CD's whose decisions are in the snapshot too."""
     secrets: Path | None = None
     """Folder with the credentials of /config pages. It is read for each use."""
+    store_secrets: Path | None = None
+    """Folder with the credentials of the metric store. It is read for each use."""
 
 
 def read(path: Path) -> FleetRepositorySpec:

@@ -11,7 +11,7 @@ point can decide a Placement.
 import asyncio
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -27,7 +27,7 @@ from gitops_dsf.hub.objects import (
     PlacementDecision,
 )
 from gitops_dsf.hub.resources import DECISIONS
-from gitops_dsf.hub.snapshots.file_format import MOMENT, files
+from gitops_dsf.hub.snapshots.file_format import MOMENT, RAW_FOLDER, files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hub.times import LATEST, in_utc
 from gitops_dsf.reconciler.board import board
@@ -36,6 +36,7 @@ from gitops_dsf.reconciler.git.clone import Clone, working_clone
 from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
 from gitops_dsf.reconciler.hub.kinds import decision_page
 from gitops_dsf.reconciler.loop import NotReady, run_controller
+from gitops_dsf.reconciler.rawscores import RawScoreController
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.model import reconciler as model
 
@@ -51,7 +52,10 @@ MESSAGE: Final = (
 )
 HUB: Final = "hub"
 HOUR: Final = timedelta(hours=1)
-_OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
+_OURS: Final = re.compile(
+    r"README\.md|(snapshot|decisions|clusters)\.json|(scores|raw)/[^/]+\.json"
+)
+
 LOG = logging.getLogger(__name__)
 
 
@@ -65,14 +69,19 @@ class StateBranchController:
         git: GitSettings,
         settings: model.StateBranch,
         namespaces: Sequence[str],
+        raw: RawScoreController | None = None,
     ) -> None:
-        """``namespaces`` are those outside of Argo CD's whose decisions are in the snapshot too."""
+        """``namespaces`` are those outside of Argo CD's whose decisions are in the snapshot too.
+
+        ``raw`` has raw scores of a metric store, if there is one.
+        """
         self._context = context
         self._api = context.api
         self._view = context.view
         self._git = git
         self._settings = settings
         self._namespaces = namespaces
+        self._raw = raw
         self._seen_at = float("nan")
         """When the snapshot on the branch was taken, in seconds since 1970 by the hub's clock."""
         self._board = b""
@@ -123,13 +132,25 @@ class StateBranchController:
         commit = await clone.commit(content, parent=None, message=MESSAGE, at=now)
         changed = await clone.changes(tip, commit) if tip is not None else {}
         # The moment differs in every snapshot, and is no reason for a push.
-        if age < MAX_AGE and changed.keys() <= {MOMENT}:
+        if age < MAX_AGE and not self._is_news(changed.keys(), age):
             return "unchanged"
         # With the commit that was looked at: what somebody pushed meanwhile is not overwritten.
         await clone.push(commit, branch=branch, expected=tip)
         self._seen_at = now.timestamp()
         LOG.info("snapshot of %d files pushed to branch %s", len(content), branch)
         return "pushed"
+
+    def _is_news(self, paths: Iterable[str], age: timedelta) -> bool:
+        """Whether these changes are worth a push.
+
+        Raw scores change with every scrape, so alone they are news only in their own interval.
+        """
+        others = [path for path in paths if path != MOMENT]
+        if self._raw is None or not others:
+            return bool(others)
+        if age >= timedelta(seconds=self._raw.interval_seconds):
+            return True
+        return any(not path.startswith(RAW_FOLDER) for path in others)
 
     def _check_is_snapshot(self, paths: Sequence[str]) -> None:
         """Raises RepositoryError for a branch of somebody else: a push would replace it whole."""
@@ -182,6 +203,7 @@ class StateBranchController:
             origin=HUB,
             observed_at=observed_at,
             scores=dict(view.scores.columns),
+            raw_scores={} if self._raw is None else self._raw.current(),
             decisions=tuple(decisions),
             clusters=clusters,
         )

@@ -30,7 +30,8 @@ from gitops_dsf.resolve.maintenance_windows import for_the_hub
 
 CREDENTIALS_DIR: Final = "/etc/gitops-dsf/git"
 SECRETS_DIR: Final = "/etc/gitops-dsf/credentials"
-SETTINGS: Final = frozenset({"probe", "proposals", "state", "journal"})
+STORE_DIR: Final = "/etc/gitops-dsf/store"
+SETTINGS: Final = frozenset({"probe", "proposals", "state", "metricStore", "journal"})
 """The fields of spec.reconciler that say what it does; the others say what its pods are like."""
 WORK_DIR: Final = "/tmp/gitops-dsf"  # noqa: S108 - in an emptyDir of the pod's own
 
@@ -79,16 +80,18 @@ def workload(
         volumes.append(
             {"name": "git", "secret": {"secretName": settings.git_secret.name, "optional": True}}
         )
-    if settings.config_credentials:
-        args.append(f"--credentials={SECRETS_DIR}")
-    for index, name in enumerate(settings.config_credentials):
-        # Volumes of their own: one for all would have to list the keys to give each Secret a
-        # folder. A key that both have is the Secret's, which comes last.
-        mounts.append(
-            {"name": f"credentials-{index}", "mountPath": f"{SECRETS_DIR}/{name}", "readOnly": True}
-        )
-        sources = [{kind: {"name": name, "optional": True}} for kind in ("configMap", "secret")]
-        volumes.append({"name": f"credentials-{index}", "projected": {"sources": sources}})
+    store = settings.metric_store
+    # A folder for the store alone: a scorer on the hub may name what is in the other one.
+    for flag, folder, names, prefix in (
+        ("--credentials", SECRETS_DIR, settings.config_credentials, "credentials"),
+        ("--store-credentials", STORE_DIR, store.objects if store else (), "store"),
+    ):
+        if names:
+            args.append(f"{flag}={folder}")
+        for index, name in enumerate(names):
+            volume = f"{prefix}-{index}"
+            mounts.append({"name": volume, "mountPath": f"{folder}/{name}", "readOnly": True})
+            volumes.append({"name": volume, "projected": {"sources": _sources(name)}})
     yield from filled(
         "reconciler.yaml",
         namespace=repository.spec.hub_namespace,
@@ -104,6 +107,15 @@ def workload(
     )
 
 
+def _sources(name: str) -> list[Object]:
+    """The Secret and the ConfigMap of a name, which share a folder.
+
+    A volume of its own: one for all would have to list the keys to give each Secret a folder. A key
+    that both have is the Secret's, which comes last.
+    """
+    return [{kind: {"name": name, "optional": True}} for kind in ("configMap", "secret")]
+
+
 def configuration(repository: FleetRepository) -> str:
     """The FleetRepository as the reconciler reads it (gitops_dsf/reconciler/settings.py).
 
@@ -114,7 +126,9 @@ def configuration(repository: FleetRepository) -> str:
     for name in ("git", "hubNamespace", "output", "pace"):
         if name in written:
             kept[name] = written[name]
-    if repository.spec.reconciler.config_credentials and "allowedTokenHosts" in written:
+    reconciler_settings = repository.spec.reconciler
+    sends = reconciler_settings.config_credentials or reconciler_settings.metric_store
+    if sends and "allowedTokenHosts" in written:
         kept["allowedTokenHosts"] = written["allowedTokenHosts"]
     namespace = written.get("argocd", {}).get("namespace")
     if namespace:

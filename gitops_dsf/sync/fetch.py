@@ -115,7 +115,7 @@ class Fetcher:
                     shown = renewed
                     answer = await self._get(request.url, renewed)
         if isinstance(answer, PageFault):
-            message = f"{answer.message}{_missing(answer, shown)}"
+            message = f"{answer.message}{_missing(answer, shown, request.section)}"
             return replace(answer, message=hide(message, shown.token))
         # Parts of a page get into locks, which are in git, and into conditions, which all may read.
         if shown.token and shown.token.encode() in answer.body:
@@ -212,10 +212,10 @@ def _is_unauthorized(answer: FetchedPage | PageFault) -> bool:
     return isinstance(answer, PageFault) and answer.status == http.HTTPStatus.UNAUTHORIZED
 
 
-def _missing(fault: PageFault, shown: Shown) -> str:
+def _missing(fault: PageFault, shown: Shown, section: str) -> str:
     """What is said about credentials after a failure that they may explain."""
     if fault.status in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
-        return f"; {shown.problem or 'it refuses the credentials that scoring.auth names'}"
+        return f"; {shown.problem or f'it refuses the credentials that {section} names'}"
     if shown.lacks_tls and fault.reason in _FAULTS_OF_TLS:
         return f"; {shown.problem}"
     return ""

@@ -17,8 +17,10 @@ class PageRequest(NamedTuple):
     url: str
     auth: Auth | None = None
     """Whose credentials are sent, where they are found, and which CA is trusted."""
-    problem: str = "scoring.auth of the scorer names no Secret"
+    problem: str = "scoring.auth names no Secret"
     """Why no credentials are sent, if `auth` names none."""
+    section: str = "scoring.auth"
+    """The field that names the credentials."""
 
 
 def on_hub(auth: model.Auth | None) -> Auth | None:
@@ -43,14 +45,15 @@ def page_request(
     is the scoring API's in the cluster. The rules of `validate` say the same of a repository, but
     `sync` asks before they run, and the reconciler asks for scorers that no repository has.
     """
+    no_secret = f"{section} names no Secret"
     if auth is None:
-        return PageRequest(url)
+        return PageRequest(url, problem=no_secret, section=section)
     ca_alone = None
     if auth.ca_config_map_ref is not None:
         ca_alone = Auth(ca_config_map_ref=auth.ca_config_map_ref)
     # A CA is no secret: it is trusted whatever the host is.
     if not auth.secrets:
-        return PageRequest(url, ca_alone)
+        return PageRequest(url, ca_alone, problem=no_secret, section=section)
     places = [(title, url)]
     if auth.oauth2 is not None:
         places.append(("tokenURL", auth.oauth2.token_url))
@@ -64,5 +67,6 @@ def page_request(
                 ca_alone,
                 problem=f"{field} has a host that may not get the credentials of {section}; add"
                 f" {host} to spec.allowedTokenHosts in gitops-dsf.yaml",
+                section=section,
             )
-    return PageRequest(url, auth)
+    return PageRequest(url, auth, section=section)

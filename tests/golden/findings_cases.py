@@ -1012,6 +1012,19 @@ def _config_pages() -> Iterator[tuple[str, Documents]]:
                 f"credentials for {url} of {host}{title}", scorers=scorer, settings=reconciler
             )
     git = "gitSecret: {name: git}, imagePullSecrets: [pull], configCredentials: [git, pull, x-hub-kubeconfig, t]"
+    for host, secret in (
+        ("http://thanos.monitoring.svc:9090", "t"),
+        ("https://thanos.example.com", "t"),
+        ("https://thanos.allowed.example.com", "t"),
+        ("https://169.254.169.254", "t"),
+        ("http://thanos.monitoring.svc:9090", "git"),
+        ("http://thanos.monitoring.svc:9090", "x-hub-kubeconfig"),
+    ):
+        auth = f"auth: {{tokenSecretRef: {{name: {secret}, key: k}}}}"
+        store = f"state: {{enabled: true}}, metricStore: {{host: '{host}', {auth}}}"
+        allowed = settings("allowedTokenHosts: ['*.allowed.example.com']")
+        written = settings(f"reconciler: {{gitSecret: {{name: git}}, {store}}}", allowed)
+        yield case(f"Secret {secret} for the store {host}", settings=written)
     yield case("credentials of pages that are others'", settings=settings(f"reconciler: {{{git}}}"))
 
 
@@ -1348,6 +1361,12 @@ def _agents() -> Iterator[tuple[str, Documents]]:
         "proposals: {kinds: [Locks], forge: GitHub}",
         "state: {branch: -x}",
         "state: {enabled: true, branch: main}",
+        "metricStore: {host: 'https://thanos.example.com'}",
+        "state: {enabled: true}, metricStore: {host: thanos}",
+        "state: {enabled: true}, metricStore: {host: 'https://thanos.example.com/graph'}",
+        "state: {enabled: true}, metricStore: {host: 'https://a.example.com', clusterLabel: a-b}",
+        "state: {enabled: true}, metricStore: {host: 'https://a.example.com', auth: {serviceAccountToken: true}}",
+        "state: {enabled: true}, metricStore: {host: 'https://a.example.com', intervalSeconds: 5}",
         "journal: {enabled: true, branch: main}",
         "state: {enabled: true}, journal: {enabled: true, branch: gitops-dsf-state}",
     ):

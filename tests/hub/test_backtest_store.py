@@ -10,8 +10,9 @@ from typing import Final
 
 import pytest
 
+from gitops_dsf.hub.raw_results import ByCluster
 from gitops_dsf.metricstore.client import MetricStore
-from gitops_dsf.metricstore.currentscores import ByCluster, exported_now
+from gitops_dsf.metricstore.currentscores import exported_now
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.prometheus import past, start_prometheus

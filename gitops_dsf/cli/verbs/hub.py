@@ -275,6 +275,12 @@ def reconcile(parser: argparse.ArgumentParser) -> None:
         help="mounted Secrets that scoring.auth names, each value in the file <secret>/<key>",
     )
     parser.add_argument(
+        "--store-credentials",
+        metavar="DIR",
+        type=Path,
+        help="mounted Secrets that metricStore.auth names, each value in the file <secret>/<key>",
+    )
+    parser.add_argument(
         "--work-dir",
         metavar="DIR",
         type=Path,

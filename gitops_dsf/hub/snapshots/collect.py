@@ -16,6 +16,7 @@ from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from gitops_dsf.hub import objects
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import problem_of
+from gitops_dsf.hub.raw_results import ByCluster
 from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, PublishedScore
 from gitops_dsf.hub.snapshots import file_format
 from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
@@ -107,6 +108,7 @@ class _Collector:
         self._skipped = 0
         self._unreadable: list[str] = []
         self._scores: dict[str, dict[str, PublishedScore]] = {}
+        self._raw_scores: dict[str, ByCluster] = {}
         self._decisions: dict[tuple[str, str], objects.PlacementDecision] = {}
         self._clusters: dict[str, objects.ManagedCluster] = {}
         self._sets: dict[str, objects.ManagedClusterSet] = {}
@@ -141,6 +143,7 @@ class _Collector:
             scores=self._scores,
             skipped=self._skipped,
             unreadable=tuple(sorted(self._unreadable)),
+            raw_scores=self._raw_scores,
             decisions=tuple(self._decisions[key] for key in sorted(self._decisions)),
             clusters=self._clusters,
             sets=self._sets,
@@ -189,6 +192,10 @@ class _Collector:
                 self._skipped += table
             else:
                 self._add_table(name, table, place)
+        for score_name, by_cluster in part.raw_tables(self._resources, place=place):
+            if score_name in self._raw_scores:
+                _refuse_second(f"the table of raw scores {score_name}", place)
+            self._raw_scores[score_name] = by_cluster
         for entry in part.decisions:
             decision = decision_of(**msgspec.structs.asdict(entry))
             self._add_decision(decision, document)

@@ -4,16 +4,20 @@ Guaranteed: equal snapshots give equal bytes, with one line for each entry, so t
 changed and stores little.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from dsf_wire.dimension import LABELS
+from dsf_wire.scorename import sanitise
 from gitops_dsf.hub import objects
 from gitops_dsf.hub.metadata import Metadata, problem_of
+from gitops_dsf.hub.raw_results import ByCluster, ClusterResults, RawResult
 from gitops_dsf.hub.scores import Interner, PublishedScore
 from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.times import Timestamp, in_utc, timestamp
@@ -22,6 +26,8 @@ API_VERSION = "gitops-dsf.io/v1alpha1"
 KIND = "HubSnapshot"
 MOMENT = "snapshot.json"
 """The file with the time of observation."""
+RAW_FOLDER = "raw/"
+"""The folder with a file of raw scores for each score name."""
 
 Name = Annotated[str, Meta(min_length=1)]
 Value = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
@@ -64,6 +70,31 @@ class ClusterEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     capacity: objects.Resources | None = None
 
 
+class RawEntry(
+    Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
+    """One raw score."""
+
+    value: float
+    up_to: float | None = None
+    """The highest of several numbers of which `value` is the lowest; None if there is one."""
+    labels: dict[str, str] = {}
+    """Labels of the result that are not empty."""
+
+    def result(self) -> RawResult:
+        high = self.value if self.up_to is None else self.up_to
+        labels = tuple([self.labels.get(label, "") for label in LABELS])
+        return RawResult(labels=labels, low=self.value, high=high)
+
+
+class RawTable(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The raw scores of one score name."""
+
+    measured_at: Timestamp
+    """When the oldest of them was measured."""
+    clusters: dict[Name, tuple[RawEntry, ...]]
+
+
 ScoreTable = dict[Name, ScoreEntry]
 """By cluster."""
 
@@ -83,6 +114,8 @@ class HubSnapshot(
     A table is decoded when its name is requested, because a fleet has hundreds of thousands of
     scores.
     """
+    raw_scores: dict[Name, msgspec.Raw] = {}
+    """Raw scores by score name, as agents export them. Decoded as tables of scores are."""
     decisions: list[DecisionEntry] = []
     clusters: dict[Name, ClusterEntry] = {}
     metadata: dict[str, Any] = {}
@@ -102,6 +135,22 @@ class HubSnapshot(
                 # The path of the error is inside of the table.
                 problem = problem_of(error).replace(" at `", f" at `scores.{name}")
                 raise SnapshotError(f"{place}: HubSnapshot: {problem}") from error
+
+    def raw_tables(
+        self, resources: frozenset[str] | None, *, place: str
+    ) -> Iterator[tuple[str, ByCluster]]:
+        """Raw scores by score name, then by cluster; only of requested AddOnPlacementScores.
+
+        Raises SnapshotError.
+        """
+        for name, raw in self.raw_scores.items():
+            if resources is None or sanitise(name) in resources:
+                try:
+                    yield name, _raw_scores(msgspec.json.decode(raw, type=RawTable))
+                except (msgspec.ValidationError, ValueError) as error:
+                    raise SnapshotError(
+                        f"{place}: HubSnapshot: rawScores.{name}: {error}"
+                    ) from error
 
 
 class _VersionOnly(Struct, frozen=True, rename="camel"):
@@ -138,7 +187,7 @@ def cluster(name: str, entry: ClusterEntry) -> objects.ManagedCluster:
 def files(
     snapshot: Snapshot, *, hub: str, rounded: RoundedTime = lambda until: until
 ) -> Iterator[tuple[str, bytes]]:
-    """A snapshot as files: one per score name, one each for the time, decisions and clusters."""
+    """A snapshot as files: one or two per score name, one each for time, decisions and clusters."""
     moment = ""
     if snapshot.observed_at is not None:
         moment = f',\n"observedAt": {_json(timestamp(snapshot.observed_at))}'
@@ -146,6 +195,10 @@ def files(
     for name, scores in snapshot.scores.items():
         table = _lines(_score_line(key, scores[key], rounded) for key in sorted(scores))
         yield f"scores/{name}.json", _file(hub, f',\n"scores": {{{_json(name)}: {{\n{table}\n}}}}')
+    for name, by_cluster in sorted(snapshot.raw_scores.items()):
+        if by_cluster:
+            content = f"{_json(name)}: {_raw_table(by_cluster)}"
+            yield f"{RAW_FOLDER}{sanitise(name)}.json", _file(hub, f',\n"rawScores": {{{content}}}')
     if snapshot.decisions:
         decisions = _lines(_json(_decision_entry(page)) for page in snapshot.decisions)
         yield "decisions.json", _file(hub, f',\n"decisions": [\n{decisions}\n]')
@@ -181,6 +234,39 @@ def _check_version(version: object, place: str) -> None:
         raise SnapshotError(
             f"{place}: HubSnapshot has apiVersion {version!r}; this version reads {API_VERSION}"
         )
+
+
+def _raw_scores(table: RawTable) -> ByCluster:
+    """Raises ValueError for what no agent exports."""
+    measured = table.measured_at.timestamp()
+    by_cluster: dict[str, ClusterResults] = {}
+    for cluster_name, entries in table.clusters.items():
+        for entry in entries:
+            unknown = sorted(entry.labels.keys() - set(LABELS))
+            if unknown:
+                raise ValueError(f"{cluster_name}: results have no label {', '.join(unknown)}")
+            if entry.up_to is not None and entry.up_to < entry.value:
+                raise ValueError(f"{cluster_name}: upTo is less than value")
+        results = tuple([entry.result() for entry in entries])
+        by_cluster[cluster_name] = ClusterResults(results=results, measured=measured)
+    return by_cluster
+
+
+def _raw_table(by_cluster: ByCluster) -> str:
+    """A table with one line for each cluster."""
+    oldest = min(results.measured for results in by_cluster.values())
+    lines = _lines(
+        f"{_json(name)}: {_json([_raw_entry(result) for result in by_cluster[name].results])}"
+        for name in sorted(by_cluster)
+    )
+    measured = timestamp(datetime.fromtimestamp(math.floor(oldest), UTC))
+    return f'{{\n"measuredAt": {_json(measured)},\n"clusters": {{\n{lines}\n}}}}'
+
+
+def _raw_entry(result: RawResult) -> RawEntry:
+    labels = {label: value for label, value in zip(LABELS, result.labels, strict=True) if value}
+    up_to = None if result.high == result.low else result.high
+    return RawEntry(value=result.low, up_to=up_to, labels=labels)
 
 
 def _score_line(cluster_name: str, score: PublishedScore, rounded: RoundedTime) -> str:

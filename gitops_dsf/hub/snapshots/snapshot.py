@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, PlacementDecision
+from gitops_dsf.hub.raw_results import ByCluster
 from gitops_dsf.hub.scores import PublishedScore, Scores
 from gitops_dsf.hub.times import age_text
 from gitops_dsf.wording import plural
@@ -47,6 +48,8 @@ class Snapshot:
     sets: Mapping[str, ManagedClusterSet] = field(default_factory=dict)
     bindings: tuple[tuple[str, str], ...] | None = None
     """Namespace and name of the ManagedClusterSetBindings; None if they are not known."""
+    raw_scores: Mapping[str, ByCluster] = field(default_factory=dict)
+    """Raw scores that the agents exported, by score name, then by cluster."""
     moves: object = None
     """Data of the ConfigMap with paced moves, not decoded.
 

@@ -8,11 +8,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from dsf_wire.rawscores import CLUSTER_LABEL
 from gitops_dsf.forge.address import ForgeKind
 from gitops_dsf.hub.names import JOURNAL_BRANCH
 from gitops_dsf.published import image
-from gitops_dsf.repository.model.base import Authored, DnsName, Labels
+from gitops_dsf.repository.model.base import Authored, DnsName, FieldError, Labels
 from gitops_dsf.repository.model.pods import Image, PodToleration, PullSecrets, Quantity, each_once
+from gitops_dsf.repository.model.scorer import Auth
+from gitops_dsf.urls.store_pages import is_store_page, store_of_page
 
 
 class Pace(Authored):
@@ -141,6 +144,39 @@ class StateBranch(Authored):
     """Seconds between two snapshots; nothing is pushed when nothing changed."""
 
 
+class MetricStore(Authored):
+    """A metric store on the hub, or beside it, that has the raw scores of all clusters: the metric
+    dynamic_score. They are on the state branch then, so that previews compute scores exactly.
+    """
+
+    host: HttpUrl
+    """URL of the store, or of its query API."""
+    cluster_label: Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")] = CLUSTER_LABEL
+    """Label of dynamic_score that names the cluster."""
+    interval_seconds: Annotated[int, Field(ge=60, le=1800)] = 600
+    """Seconds between two looks at the store. Raw scores alone change the branch no more often."""
+    auth: Auth | None = None
+    """How the reconciler authenticates, and which CA it trusts. The Secrets and ConfigMaps are in
+    hubNamespace. They are mounted, and not read through the API.
+    """
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """The Secrets and ConfigMaps that `auth` names, sorted."""
+        if self.auth is None:
+            return ()
+        auth = self.auth
+        references = (
+            auth.token_secret_ref,
+            auth.ca_config_map_ref,
+            auth.client_certificate_secret_ref,
+            None if auth.oauth2 is None else auth.oauth2.client_secret_ref,
+            None if auth.oauth2 is None else auth.oauth2.ca_config_map_ref,
+        )
+        names = {reference.name for reference in references if reference is not None}
+        return tuple(sorted(names))
+
+
 class JournalBranch(Authored):
     """A record of each changed decision: from where to where, and why. `gitops-dsf log` reads
     it.
@@ -194,6 +230,8 @@ class Reconciler(Authored):
     """Changes that the reconciler proposes as commits, for people to review."""
     state: StateBranch = StateBranch()
     """The snapshot that previews read."""
+    metric_store: MetricStore | None = None
+    """Where the raw scores of the snapshot are from. Without it the snapshot has none."""
     journal: JournalBranch = JournalBranch()
     """The record of changed decisions."""
     git_secret: GitSecret | None = None
@@ -206,6 +244,34 @@ class Reconciler(Authored):
     """Secrets and ConfigMaps in hubNamespace that scoring.auth of scorers names, for /config and
     /healthz. They are mounted, and not read through the API. One that does not exist is left out.
     """
+
+    @model_validator(mode="after")
+    def _a_store_is_of_use(self) -> Self:
+        store = self.metric_store
+        if store is None:
+            return self
+        if not self.state.enabled:
+            raise FieldError(
+                "the store is read for the state branch alone, which is not enabled: write state:"
+                " {enabled: true}, or remove metricStore",
+                "metricStore",
+            )
+        if is_store_page(store.host):
+            base = store_of_page(store.host) or "the URL of the metric store"
+            raise FieldError(
+                f"{store.host} is a page for people, and no API: write {base}",
+                "metricStore",
+                "host",
+            )
+        if store.auth is not None and store.auth.service_account_token:
+            raise FieldError(
+                "the reconciler's own token is good for the API server of the hub, and is not sent:"
+                " name another one with tokenSecretRef",
+                "metricStore",
+                "auth",
+                "serviceAccountToken",
+            )
+        return self
 
     @property
     def uses_git(self) -> bool:

@@ -11,10 +11,18 @@ from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.globs import matches
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.credentials import Credential, Kind, Sent, is_reserved, sent_by_hub
+from gitops_dsf.resolve.credentials import (
+    Credential,
+    Kind,
+    Sent,
+    credentials,
+    destination,
+    is_reserved,
+    sent_by_hub,
+)
 from gitops_dsf.resolve.peers import Peer, peers, token_servers
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
-from gitops_dsf.urls.hosts import is_in_cluster, is_metadata
+from gitops_dsf.urls.hosts import is_in_cluster, is_metadata, may_get_credentials
 from gitops_dsf.urls.parts import host_of
 
 
@@ -70,6 +78,37 @@ def pages_get_no_secret_of_others(context: Context) -> Iterator[Diagnostic]:
                 " could name it",
                 "make a Secret of its own for the pages, and list that",
             )
+
+
+@rule(needs=(SETTINGS,))
+def the_store_gets_what_it_may(context: Context) -> Iterator[Diagnostic]:
+    """The reconciler sends a metric store what metricStore.auth names, if its host is allowed."""
+    spec = context.settings
+    store = spec.reconciler.metric_store
+    if store is None or store.auth is None:
+        return
+    path = ("spec", "reconciler", "metricStore", "auth")
+    for credential in credentials(store.auth):
+        secret = credential.secret
+        if is_reserved(secret) or secret in _pull_secrets(spec)[True]:
+            yield codes.RESERVED_SECRET.at(
+                context.repository.at(*path),
+                f"metricStore.auth: Secret {secret} holds credentials for {_owner(secret, spec)}",
+                "make a Secret of its own for the store, and name that",
+            )
+        recipient = destination(credential, "metricStore", store.host)
+        if recipient is None or recipient.kind is Kind.CERTIFICATE or is_metadata(recipient.host):
+            continue
+        allowed = spec.allowed_token_hosts
+        if not may_get_credentials(recipient.host, allowed=allowed, own=True):
+            yield codes.TOKEN_OUTSIDE.at(
+                context.repository.at(*path),
+                f"the reconciler sends {recipient.host} no credentials of metricStore.auth, because"
+                " the host is outside of the cluster and nobody allowed it",
+                f"add {recipient.host} to spec.allowedTokenHosts in gitops-dsf.yaml",
+            )
+            # The reconciler sends nothing unless all hosts may get it, so one finding is enough.
+            break
 
 
 @rule(needs=("FleetRepository",))
@@ -232,3 +271,7 @@ def _called(context: Context) -> Iterator[tuple[str, Callable[[], Position]]]:
         yield variant.value.host, partial(variant.source.at, *variant.path, "host")
     for server in token_servers(context):
         yield server.url, server.position
+    store = context.settings.reconciler.metric_store
+    if store is not None:
+        at = ("spec", "reconciler", "metricStore", "host")
+        yield store.host, partial(context.repository.at, *at)

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,8 @@ import pytest
 
 from gitops_dsf.cli import currentscores
 from gitops_dsf.cli.main import main
+from gitops_dsf.hub.raw_results import ClusterResults, RawResult
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from tests.integration.preview.gitfleet import (
     RANGE,
     GitFleet,
@@ -448,6 +452,86 @@ def aggregated(fleet: GitFleet, scores: Path, run: Run, store: Store, way: str) 
     return after(preview["comparison"])
 
 
+ZONED = '{"value": 2, "labels": {"zone": "b"}}'
+
+
+def with_raw(
+    values: Mapping[str, float] = RAW, *, behind: timedelta = timedelta(minutes=4)
+) -> Snapshot:
+    """The hub with raw scores, as the reconciler writes them to the state branch."""
+    state = snapshot()
+    assert state.observed_at is not None
+    measured = (state.observed_at - behind).timestamp()
+    labels = ("",) * 7
+    by_cluster = {
+        cluster: ClusterResults(
+            results=(RawResult(labels=labels, low=value, high=value),), measured=measured
+        )
+        for cluster, value in values.items()
+    }
+    return replace(state, raw_scores={"cpu": by_cluster})
+
+
+def test_raw_scores_beside_the_published_ones_need_no_store(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
+    hub = save(with_raw(), tmp_path / "raw")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    preview = run.json("diff", fleet.path, "--base", "main", "--scores", hub)
+    assert after(preview["comparison"]) == {"eu-1": (10, None, None), "us-1": (79, None, None)}
+    assert preview["rawScores"]["origin"] == preview["hub"]["origin"]
+    [answer] = preview["rawScores"]["scorers"]
+    assert (answer["clusters"], answer["answered"], answer["anew"]) == (3, 3, False)
+    assert answer["ageSeconds"] in range(9 * 60, 10 * 60)
+    assert "cpu on 3 of 3 clusters, up to 9 min old" in run.shown(fleet, "--scores", hub)
+
+
+def test_raw_scores_that_are_much_older_than_the_published_ones_are_not_used(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
+    hub = save(with_raw(behind=timedelta(hours=2)), tmp_path / "raw")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    preview = run.json("diff", fleet.path, "--base", "main", "--scores", hub)
+    assert "rawScores" not in preview
+    assert after(preview["comparison"])["us-1"] == ("unknown", 79, 82)
+
+
+def test_a_store_counts_before_the_data_of_the_hub(
+    fleet: GitFleet, tmp_path: Path, run: Run, store: Store
+) -> None:
+    hub = save(with_raw(dict.fromkeys(RAW, 50.0)), tmp_path / "raw")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    preview = compared(fleet, hub, run, store)
+    assert after(preview["comparison"])["us-1"] == (79, None, None)
+    assert preview["rawScores"]["origin"] == store.url
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('{"measuredAt": "x", "clusters": {}}', "rawScores.cpu: Invalid RFC3339"),
+        (
+            '{"measuredAt": "2026-06-01T00:00:00Z", "clusters": {"a": [{"value": 2, "upTo": 1}]}}',
+            "rawScores.cpu: a: upTo is less than value",
+        ),
+        (
+            '{"measuredAt": "2026-06-01T00:00:00Z", "clusters": {"a": [ZONED]}}',
+            "rawScores.cpu: a: results have no label zone",
+        ),
+    ],
+)
+def test_raw_scores_that_nobody_exports_are_refused(
+    fleet: GitFleet, tmp_path: Path, run: Run, table: str, words: str
+) -> None:
+    hub = save(snapshot(), tmp_path / "raw")
+    (hub / "raw.json").write_text(
+        '{"apiVersion": "gitops-dsf.io/v1alpha1", "kind": "HubSnapshot",'
+        f' "rawScores": {{"cpu": {table.replace("ZONED", ZONED)}}}}}'
+    )
+    run("diff", fleet.path, "--base", "main", "--scores", hub, code=1)
+    assert words in run.err
+
+
 @pytest.fixture
 def pipeline(fleet: GitFleet) -> Callable[..., str]:
     """What the pipeline of a merge request prints, with the state branch of a reconciler."""
@@ -485,6 +569,27 @@ def test_a_pipeline_says_which_label_of_its_store_names_clusters(
     with Store(scores={}, queries={"calm": CALM}) as store:
         text = pipeline(GITOPS_DSF_PROMETHEUS=store.url, GITOPS_DSF_CLUSTER_LABEL="cluster")
     assert "the new query of cpu on 3 of 3 clusters, evaluated" in text
+
+
+@pytest.mark.parametrize("has_store", [True, False])
+def test_the_pipeline_of_a_fork_previews_with_the_raw_scores_of_the_state_branch(
+    fleet: GitFleet, store: Store, has_store: bool
+) -> None:
+    """It has no token, so the store refuses it."""
+    fleet.git("switch", "--quiet", "--orphan", "gitops-dsf-state")
+    save(with_raw(), fleet.path)
+    fleet.commit("state")
+    fleet.git("switch", "--quiet", "main")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    store.token = "s3cret"
+    environ = {"GITLAB_CI": "true", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "main"}
+    if has_store:
+        environ["GITOPS_DSF_PROMETHEUS"] = store.url
+    text = gitops_dsf("ci", "check", cwd=fleet.path, environ=environ).stdout
+    assert "us-1: 20 points → 79 points" in text
+    assert "Raw scores of branch gitops-dsf-state" in text
+    assert "cpu on 3 of 3 clusters, up to 9 min old" in text
+    assert ("answered 401" in text) is has_store
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_a_public_page_needs_no_folder_and_a_guarded_one_names_the_field(
     server.pages["/config"] = Answer(status=403)
     repository.scorer("cpu", f"{server.url}/config")
     assert repository.sync() == 1
-    assert "403 Forbidden; scoring.auth of the scorer names no Secret" in capsys.readouterr().out
+    assert "403 Forbidden; scoring.auth names no Secret" in capsys.readouterr().out
 
 
 def test_a_wrong_folder_is_wrong_usage(

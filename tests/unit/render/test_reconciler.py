@@ -133,6 +133,40 @@ class TestPods:
         without = reconciler_of(tmp_path / "b", allowedTokenHosts=hosts)
         assert settings_of(without, tmp_path).secrets is None
 
+    def test_credentials_of_the_store_are_apart_from_those_that_scorers_may_name(
+        self, tmp_path: Path
+    ) -> None:
+        auth = {
+            "oauth2": {
+                "tokenURL": "https://login.example.com/token",
+                "clientSecretRef": {"name": "client"},
+                "caConfigMapRef": {"name": "ca", "key": "ca.crt"},
+            },
+            "caConfigMapRef": {"name": "ca", "key": "ca.crt"},
+        }
+        store = {"host": "https://thanos.example.com", "clusterLabel": "cluster", "auth": auth}
+        named = {
+            "state": {"enabled": True},
+            "metricStore": store,
+            "configCredentials": ["forecast-token"],
+        }
+        found = reconciler_of(tmp_path / "a", reconciler=named, allowedTokenHosts=["*.example.com"])
+        settings = settings_of(found, tmp_path)
+        written = settings.spec.reconciler.metric_store
+        assert written is not None
+        assert written.model_dump(exclude_defaults=True)["clusterLabel"] == "cluster"
+        assert settings.spec.allowed_token_hosts == ["*.example.com"]
+        folders = [mount["mountPath"] for mount in container(found)["volumeMounts"][2:]]
+        assert folders == [
+            f"{settings.secrets}/forecast-token",
+            f"{settings.store_secrets}/ca",
+            f"{settings.store_secrets}/client",
+        ]
+        public = {"state": {"enabled": True}, "metricStore": {"host": "http://thanos.svc:9090"}}
+        without = settings_of(reconciler_of(tmp_path / "b", reconciler=public), tmp_path)
+        assert without.store_secrets is None
+        assert without.spec.reconciler.metric_store is not None
+
 
 class TestSwitches:
     def test_disabled_it_leaves_an_account_without_rights(self, tmp_path: Path) -> None:

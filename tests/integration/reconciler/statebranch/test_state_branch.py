@@ -3,8 +3,8 @@
 import asyncio
 import json
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from dsf_runtime.informer import Informer
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hubreader.files import from_path
+from gitops_dsf.reconciler.rawscores import RawScoreController
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.statebranch import StateBranchController
 from gitops_dsf.repository.model import reconciler as model
@@ -53,10 +54,12 @@ class StateBranchHub:
         interval: float = 20.0,
         namespaces: tuple[str, ...] = (),
         claim: FixedClaim | None = None,
+        store: Callable[["Leader"], RawScoreController] | None = None,
     ) -> AsyncIterator["Leader"]:
         async with self.hub.api(claim=claim) as api:
             leader = Leader(api, clock=asyncio.get_running_loop().time)
             await read_again(leader.view)
+            raw = None if store is None else store(leader)
             controller = StateBranchController(
                 leader.context,
                 git=GitSettings(
@@ -66,8 +69,11 @@ class StateBranchHub:
                     branch=BRANCH, interval_seconds=interval
                 ),
                 namespaces=namespaces,
+                raw=raw,
             )
-            async with running(controller):
+            async with AsyncExitStack() as stack:
+                for each in filter(None, (controller, raw)):
+                    await stack.enter_async_context(running(each))
                 yield leader
 
     def snapshot(self) -> Snapshot:

@@ -1,0 +1,48 @@
+"""What a series of a metric store is about: its cluster, and the labels of its result."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from dsf_wire.dimension import LABELS
+from dsf_wire.rawscores import label_of
+from gitops_dsf.hub.raw_results import Labels
+
+
+class SeriesIdentity(NamedTuple):
+    """What a series is about."""
+
+    cluster: str
+    """Empty if the series names no cluster of the fleet."""
+    labels: Labels
+
+
+SeriesReader = Callable[[Mapping[str, str]], SeriesIdentity]
+"""Reads the identity of a series from its labels."""
+
+
+def exported(cluster_label: str) -> SeriesReader:
+    """A reader for series of the metric dynamic_score."""
+    names = tuple(map(label_of, LABELS))
+
+    def read(labels: Mapping[str, str]) -> SeriesIdentity:
+        return SeriesIdentity(labels.get(cluster_label, ""), _values_of(labels, names))
+
+    return read
+
+
+def evaluated(label: str, clusters: Iterable[tuple[str, str]]) -> SeriesReader:
+    """A reader for series of a query that is evaluated anew.
+
+    `clusters` are values of the label, and the clusters that they mean.
+    """
+    cluster_by_value = dict(clusters)
+
+    def read(labels: Mapping[str, str]) -> SeriesIdentity:
+        cluster = cluster_by_value.get(labels.get(label, ""), "")
+        return SeriesIdentity(cluster, _values_of(labels, LABELS))
+
+    return read
+
+
+def _values_of(labels: Mapping[str, str], names: Iterable[str]) -> Labels:
+    return tuple([labels.get(name, "") for name in names])

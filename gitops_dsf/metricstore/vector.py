@@ -1,0 +1,64 @@
+"""Reads answers of `/api/v1/query`: one number for each series.
+
+https://prometheus.io/docs/prometheus/latest/querying/api/
+
+It needs no numpy, which the image of the reconciler does not have.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from dsf_wire import prometheus
+from dsf_wire.prometheus import DECODE_ERRORS
+from dsf_wire.text import printable
+from gitops_dsf.metricstore.errors import StoreError
+from gitops_dsf.metricstore.rawanswers import Sample
+
+MAX_WORDS: Final = 400
+"""Characters of a store's text in a message."""
+
+
+class _Row(msgspec.Struct):
+    metric: dict[str, str]
+    value: tuple[float, str] | None = None
+    """Time and number; None for a native histogram."""
+
+
+_ROWS: Final = msgspec.json.Decoder(list[_Row])
+
+
+def read(content: bytes, *, where: str) -> Iterator[Sample]:
+    """The samples of an answer. Raises StoreError, also where the store says that data is missing.
+
+    A number that is none is NaN, which no reader uses.
+    """
+    try:
+        document = prometheus.decode(content)
+        if document.failure is not None:
+            raise StoreError(f"{where} failed: {_words(': '.join(document.failure))}")
+        data = document.data
+        if document.status != "success" or data is None or data.result_type != "vector":
+            raise StoreError(f"{where} gave no vector")
+        rows = [] if data.is_null else _ROWS.decode(data.result)
+    except DECODE_ERRORS as error:
+        raise StoreError(
+            f"{where} did not answer as Prometheus' /api/v1/query does: {_words(str(error))}"
+        ) from error
+    if document.lost:
+        raise StoreError(f"the store says that data is missing: {_words(document.lost)}")
+    for row in rows:
+        yield Sample(row.metric, _number(row.value))
+
+
+def _number(value: Any) -> float:  # noqa: ANN401 - a pair, or None
+    try:
+        return float(value[1])
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _words(text: str) -> str:
+    return printable(" ".join(text[: 4 * MAX_WORDS].split()), most=MAX_WORDS)
