@@ -48,7 +48,7 @@ def read_facts(
 
 
 def _of_ocm(hub: HubClient) -> Iterator[tuple[FactSource, _Contents]]:
-    """What OCM, its add-ons and the upstream addon have on the hub."""
+    """What OCM, its add-ons and the upstream add-on have on the hub."""
     deployments = Resource(group="apps", plural="deployments")
     managers = Resource(group="operator.open-cluster-management.io", plural="clustermanagers")
     # OCM that was installed without its operator has no ClusterManager.

@@ -102,7 +102,7 @@ def cluster_set(name: str) -> Object:
 def dynamic_scorer(
     name: str, *, interval: int = 30, labels: dict[str, str] | None = None
 ) -> Object:
-    """A scorer on a hub with the upstream addon, with the status that its controller writes."""
+    """A scorer on a hub with the upstream add-on, with the status that its controller writes."""
     applied = '{"kind":"DynamicScorer"}\n'
     meta = {
         "annotations": {

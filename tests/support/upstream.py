@@ -1,4 +1,4 @@
-"""Upstream's seven samples as on a hub with the upstream addon: the scorers of the golden
+"""Upstream's seven samples as on a hub with the upstream add-on: the scorers of the golden
 repository `upstream-samples`, each with the status that upstream's controller wrote after it read
 the sample API's /config.
 """

@@ -508,7 +508,7 @@ UNASKED_SOURCE = Code(
 UPSTREAM_CANNOT_RUN = Code(
     "DSF123",
     Severity.ERROR,
-    "scorer that the upstream addon cannot run",
+    "scorer that the upstream add-on cannot run",
     explanation="""
         The add-on of the upstream project cannot run this scorer. Its agent splits a query at
         every `;` (write `\\x3b` in a matcher) and runs only range queries of a Prometheus. Its

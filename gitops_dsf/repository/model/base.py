@@ -11,7 +11,7 @@ from gitops_dsf.hub.selectors import Selector
 PRODUCT_API: Final = "gitops-dsf.io/v1alpha1"
 DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 OLDER_DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1"
-"""The apiVersion of early releases of the upstream addon. Its fields are the same."""
+"""The apiVersion of early releases of the upstream add-on. Its fields are the same."""
 
 DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"

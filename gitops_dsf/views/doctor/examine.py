@@ -40,7 +40,7 @@ class Check:
     ours: bool = False
     """Whether only we install it.
 
-    It is skipped if the upstream addon delivers (delivery.mode UpstreamController).
+    It is skipped if the upstream add-on delivers (delivery.mode UpstreamController).
     """
     first: bool = False
     """Whether it must be without errors before anything of ours is installed."""
@@ -103,7 +103,7 @@ def not_installed(facts: DoctorFacts) -> tuple[DoctorFinding, ...]:
     if DSF_GROUP in facts.groups or any(facts.sources[source] != () for source in ours):
         return ()
     if facts.missing(FactSource.ADDON_DEFINITIONS) is not None:
-        # The upstream addon may deliver here. Then nothing of ours is wanted.
+        # The upstream add-on may deliver here. Then nothing of ours is wanted.
         return ()
     if upstream.is_ours(facts) or upstream.delivers(facts):
         return ()
@@ -115,7 +115,7 @@ def not_installed(facts: DoctorFacts) -> tuple[DoctorFinding, ...]:
 
 def _run(check: Check, facts: DoctorFacts) -> Iterator[DoctorFinding]:
     if check.ours and upstream.delivers(facts):
-        message = "the upstream addon delivers here, so nothing of ours is installed"
+        message = "the upstream add-on delivers here, so nothing of ours is installed"
         yield DoctorFinding(check=check.id, state=State.OK, message=message, fix=None)
         return
     # A check that cannot see would report what it does not see as absent.

@@ -33,16 +33,16 @@ _MAX_COMMANDS: Final = 5
 
 
 def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
-    """Does the upstream addon run beside ours?"""
+    """Does the upstream add-on run beside ours?"""
     deployments = facts.of(FactSource.UPSTREAM_DEPLOYMENTS)
     # A Deployment that was scaled to 0 writes nothing, so it may stay.
     running = list(filter(_has_replicas, deployments))
     works = sorted(map(namespace_of, facts.of(FactSource.UPSTREAM_WORKS)))
     if not is_ours(facts):
         if running or _is_defined(facts) or works:
-            yield ok("the upstream addon runs, and ours does not")
+            yield ok("the upstream add-on runs, and ours does not")
         else:
-            yield ok("neither the upstream addon nor ours is installed")
+            yield ok("neither the upstream add-on nor ours is installed")
         return
     for deployment in running:
         yield _running(facts, deployment)
@@ -56,7 +56,7 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         yield _works(facts, works)
     for config in facts.of(FactSource.SCORING_CONFIGS):
         yield _scoring_config(facts, config)
-    yield ok("no part of the upstream addon is on the hub")
+    yield ok("no part of the upstream add-on is on the hub")
 
 
 def is_ours(facts: DoctorFacts) -> bool:
@@ -101,12 +101,12 @@ def _works(facts: DoctorFacts, clusters: list[str]) -> DoctorFinding:
     both = sorted(set(clusters).intersection(map(namespace_of, facts.of(FactSource.OUR_WORKS))))
     if both:
         return error(
-            "the upstream addon's ManifestWork writes the same ConfigMap as ours on"
+            "the upstream add-on's ManifestWork writes the same ConfigMap as ours on"
             f" {names_text(both)}: the last writer wins, and both report Applied",
             fix,
         )
     return error(
-        f"the upstream addon's ManifestWork is left on {names_text(clusters)}: the last writer"
+        f"the upstream add-on's ManifestWork is left on {names_text(clusters)}: the last writer"
         " wins, and both report Applied",
         fix,
     )

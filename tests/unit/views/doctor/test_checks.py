@@ -58,7 +58,7 @@ WELL = {
     "ocm-version": "OCM 1.2.1",
     "ocm-features": "AddonManagement, DefaultClusterSet are on",
     "ocm-clusters": "3 clusters, 3 of them with an agent; all of those joined and are available",
-    "upstream": "no part of the upstream addon is on the hub",
+    "upstream": "no part of the upstream add-on is on the hub",
     "agents": "3 agents, all Available",
     "agents-left": "every agent is on a cluster of the inventory",
     "argocd-version": "Argo CD 3.3.9",
@@ -836,7 +836,7 @@ def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:
     }
     found = {finding.check: finding for finding in examine(facts(gone))}
     assert [finding for finding in found.values() if finding.state != "ok"] == []
-    assert "upstream addon delivers" in found["agents"].message
+    assert "upstream add-on delivers" in found["agents"].message
 
 
 @pytest.mark.parametrize("source", FactSource)
