@@ -112,4 +112,4 @@ def assumed_bindings(fleet: CheckedFleet, keys: Iterable[str], data: HubData) ->
     pairs: set[tuple[str, str]] = set()
     for key in keys:
         pairs.update(applied(fleet).assumed_bindings.get(key, ()))
-    return tuple(sorted("/".join(pair) for pair in pairs))
+    return tuple(sorted(map("/".join, pairs)))

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(json_text(LogOutput(journal=journal.source, records=listed, skipped=bad)))
         return 0
     sys.stdout.write(printable_lines(_source_lines(journal.source, now=time.time())))
-    parts = [explained_text(record) for record in explained]
+    parts = list(map(explained_text, explained))
     if args.at is None and listed:
         parts.insert(0, log_text(listed))
     if not listed:

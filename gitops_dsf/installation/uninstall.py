@@ -290,7 +290,7 @@ class Uninstaller:
                 continue
             self._served.setdefault(kind, served)
             paths = [served.path(namespace=self.hub_namespace, name=name) for name in wanted]
-            live = [self.hub.live(path) for path in paths]
+            live = list(map(self.hub.live, paths))
             created[kind] = [manifest for manifest in live if manifest is not None]
         scores = self.hub.kind(SCORE.group, kind=SCORE.kind)
         if scores is not None:
@@ -387,7 +387,7 @@ class Uninstaller:
         live = self.hub.live(f"/api/v1/namespaces/{self.argocd_namespace}/configmaps/argocd-cm")
         managers = ((live or {}).get("metadata") or {}).get("managedFields") or ()
         # An apply creates a ConfigMap that is not there.
-        if not any(_is_ours(manager) for manager in managers):
+        if not any(map(_is_ours, managers)):
             return
         self.hub.apply(released, force=False)
         if self.hub.dry_run:

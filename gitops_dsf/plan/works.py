@@ -127,7 +127,7 @@ def cluster_works(
             for name in names:
                 scorer = on_spokes[name]
                 running.append(on_cluster(scorer, cluster_name, by_variant, source_variants))
-            summaries = [summary_of(scorer) for scorer in running]
+            summaries = list(map(summary_of, running))
             configuration = agent_configuration(running, summaries, settings.agent)
             configurations[names, variants] = configuration
         work = ClusterWork(
@@ -167,7 +167,7 @@ def hub_scoring(
             values=_values(cluster, identities),
         )
         fleet.append(entry)
-    summaries = [summarise(scorer) for scorer in running]
+    summaries = list(map(summarise, running))
     return HubScoring(
         configuration=hub_configuration(running, summaries, settings.hub_scorer.egress),
         clusters=tuple(fleet),

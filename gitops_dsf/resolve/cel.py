@@ -28,7 +28,7 @@ def cel_mistakes(expression: str) -> tuple[Mistake, ...]:
         # What follows a syntax error is mostly a consequence of it.
         mistakes = error.mistakes
         syntax = [mistake for mistake in mistakes if mistake.message.startswith("Syntax error")]
-        return tuple(_refused(mistake) for mistake in syntax[:1] or mistakes)
+        return tuple(map(_refused, syntax[:1] or mistakes))
     kind = checked.yields.partition("<")[0]
     if kind in {"BOOL", "DYN"}:
         return ()

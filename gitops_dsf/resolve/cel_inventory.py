@@ -48,7 +48,7 @@ def hub_state(context: Context, placements: Sequence[Item[RawPlacement]]) -> "Hu
     # The simulator is slow to import, and few repositories have raw Placements.
     from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults  # noqa: PLC0415
 
-    objects = [_as_joined(cluster) for cluster in context.declared.clusters]
+    objects = list(map(_as_joined, context.declared.clusters))
     if not objects:
         objects.append(_filled(NEW_NAME, {}, {}, {}))
     for number, placement in enumerate(placements):

@@ -44,15 +44,16 @@ def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
         clusters[given.name] = _cluster(test, index, given, in_repository.get(given.name))
     # A mask that names such a cluster would be a finding about a cluster that does not exist.
     left_out = in_repository.keys() - clusters.keys()
+    scoring_configs: list[Item[DynamicScoringConfig]] = []
+    for config in declared.scoring_configs:
+        scoring_configs.append(_without_masks(config, left_out=left_out))
     repository = declared.repository
     return replace(
         declared,
         repository=None if repository is None else _allowing_unmatched_selectors(repository),
         clusters=tuple(clusters[name] for name in sorted(clusters)),
         score_tests=(test,),
-        scoring_configs=tuple(
-            _without_masks(config, left_out=left_out) for config in declared.scoring_configs
-        ),
+        scoring_configs=tuple(scoring_configs),
     )
 
 
@@ -67,6 +68,11 @@ def _without_masks(
     masks = [mask for mask in config.value.spec.masks if mask.cluster_name not in left_out]
     spec = config.value.spec.model_copy(update={"masks": masks})
     return Item(config.value.model_copy(update={"spec": spec}), config.document)
+
+
+def _claim(item: tuple[str, str]) -> dict[str, str]:
+    name, value = item
+    return {"name": name, "value": value}
 
 
 def _cluster(
@@ -92,9 +98,7 @@ def _cluster(
     if given.taints is not None:
         data["spec"]["taints"] = [taint.model_dump() for taint in given.taints]
     if given.claims is not None:
-        data["status"]["clusterClaims"] = [
-            {"name": name, "value": value} for name, value in given.claims.items()
-        ]
+        data["status"]["clusterClaims"] = list(map(_claim, given.claims.items()))
     # Findings about the cluster must point to the test, which is where people wrote it.
     document = test.document.part(("spec", "given", "clusters", index), data=data)
     return Item(ManagedCluster.model_validate(data), document)

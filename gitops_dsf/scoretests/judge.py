@@ -111,17 +111,18 @@ def _unmet(
 
 def _errors(test: Item[ScoreTest], findings: Sequence[Diagnostic]) -> UnmetExpectation:
     """The repository of the test has errors, so nothing can be replayed."""
-    errors = tuple(
-        f"{finding.position}: {finding.severity} {finding.code}: {finding.message}"
-        for finding in findings
-        if finding.severity == "error"
-    )
+    errors: list[str] = []
+    for finding in findings:
+        if finding.severity == "error":
+            errors.append(
+                f"{finding.position}: {finding.severity} {finding.code}: {finding.message}"
+            )
     return _unmet(
         test.at("spec", "given", "clusters"),
         "the repository with the clusters of this test",
         expected="no errors",
         got=plural(len(errors), "error"),
-        reasons=errors,
+        reasons=tuple(errors),
     )
 
 
@@ -207,11 +208,12 @@ def _judge_moves(
         f"moves of {key} up to {time_text(until)}",
         expected=str(expected.count),
         got=str(moves),
-        reasons=tuple(
-            f"at {time_text(decision.at)}: {_clusters(decision.clusters)}"
-            for decision in decisions[:MAX_DECISIONS]
-        ),
+        reasons=tuple(map(_decided, decisions[:MAX_DECISIONS])),
     )
+
+
+def _decided(decision: DecisionAtTime) -> str:
+    return f"at {time_text(decision.at)}: {_clusters(decision.clusters)}"
 
 
 def _judge_finding(
@@ -233,11 +235,12 @@ def _judge_finding(
         subject,
         expected="it is reported",
         got="it is not reported",
-        reasons=tuple(
-            f"reported: {finding.position}: {finding.code}: {finding.message}"
-            for finding in reported
-        ),
+        reasons=tuple(map(_reported, reported)),
     )
+
+
+def _reported(finding: Diagnostic) -> str:
+    return f"reported: {finding.position}: {finding.code}: {finding.message}"
 
 
 def _is_about(

@@ -103,7 +103,7 @@ def _value(items: Mapping[str, int], item: str) -> str:
 
 def _raw(run: ScorerRun, item: str) -> str:
     """The raw scores of an item in a run, in brackets. Those that are no number do not count."""
-    values = [_number(value) for value in run.raw.get(item, ())]
+    values = list(map(_number, run.raw.get(item, ())))
     if not values:
         return ""
     if len(values) == 1:

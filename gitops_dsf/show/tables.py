@@ -38,16 +38,16 @@ def table(
     `right` has the indexes of columns that are right-aligned. The result ends with a newline.
     """
     # Escapes make a cell longer, so it is made printable before it is measured.
-    lines = [[printable(cell) for cell in row] for row in (headers, *rows)]
+    lines = [list(map(printable, row)) for row in (headers, *rows)]
     natural = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     widths = _fitted(natural, margin=indent + len(_GAP) * (len(headers) - 1))
     right_aligned = frozenset(right)
-    text = []
+    text = ""
     for line in lines:
-        wrapped_cells = [_wrap_cell(cell, width) for cell, width in zip(line, widths, strict=True)]
-        screen_lines = zip_longest(*wrapped_cells, fillvalue="")
-        text += [" " * indent + _row(cells, widths, right_aligned) for cells in screen_lines]
-    return "\n".join(text) + "\n"
+        wrapped_cells = map(_wrap_cell, line, widths)
+        for cells in zip_longest(*wrapped_cells, fillvalue=""):
+            text += f"{' ' * indent}{_row(cells, widths, right_aligned)}\n"
+    return text
 
 
 def _fitted(widths: Sequence[int], *, margin: int) -> list[int]:

@@ -32,7 +32,7 @@ def yaml_text(json_text: str) -> str:
     text = text.replace("##[", "\\x23#[")
     # PyYAML 6 takes more characters for printable than Python, such as those that turn the
     # direction of writing.
-    return "\n".join(_printable(line) for line in text.split("\n"))
+    return "\n".join(map(_printable, text.split("\n")))
 
 
 def _printable(line: str) -> str:

@@ -56,7 +56,7 @@ def _hint(document: Document, ambiguous: AmbiguousValue) -> dict[str, Any]:
             return {"hint": f"write {' or '.join(map(str, get_args(kind)))}"}
     is_switch = expected == {bool}
     is_number = bool(expected) and expected <= {int, float}
-    values = [resolve_plain(reading) for reading in ambiguous.readings]
+    values = list(map(resolve_plain, ambiguous.readings))
     readings = [value for value in values if isinstance(value, (int, float))]
     if readings and all(is_switch if isinstance(value, bool) else is_number for value in readings):
         # What can mean two numbers is for its author to decide.

@@ -65,7 +65,7 @@ class MaintenanceSpec(Ruled):
                 [item.clusters, item.cluster_selector, item.applications].count(None)
                 == len(_SUBJECTS) - 1
             ),
-            json={"oneOf": [given(name) for name in _SUBJECTS]},
+            json={"oneOf": list(map(given, _SUBJECTS))},
         ),
         Rule(
             message="applications can be frozen only: write action: Freeze, or name clusters",

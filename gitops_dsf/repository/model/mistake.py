@@ -193,7 +193,7 @@ def _diagnostic(
     type_errors = [error for error in errors if error["type"] in _TYPES]
     rules = [_rule(error) for error in errors if error["type"] not in _TYPES]
     # If one branch of a union accepts the type, the value is wrong and not the type.
-    takes_text = any(_judges_a_text(error) for error in errors)
+    takes_text = any(map(_judges_a_text, errors))
     if type_errors and not (rules and takes_text and isinstance(first["input"], str)):
         types = [_TYPES[error["type"]] for error in type_errors]
         return _wrong_type(path, first["input"], types, rules, model=model, document=document)
@@ -211,7 +211,7 @@ def _unknown_field(path: FieldPath, *, model: type[Authored], document: Document
         return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint, edits=edits)
     owner = model_at(model, path[:-1])
     siblings = [] if owner is None else field_names(owner)
-    places = [dotted(place) for place in places_elsewhere(model, path)[:MAX_PLACES]]
+    places = list(map(dotted, places_elsewhere(model, path)[:MAX_PLACES]))
     if places:
         hint = f"did you mean {' or '.join(places)}?"
     else:
@@ -308,7 +308,7 @@ def _addition(model: type[BaseModel], path: FieldPath) -> str:
     """What to add: one of the allowed values, or the field's description."""
     for kind in scalar_types(field_at(model, path)):
         if get_origin(kind) is Literal:
-            values = " or ".join(str(value) for value in get_args(kind))
+            values = " or ".join(map(str, get_args(kind)))
             return f"add {path[-1]}: {values}"
     name, _, meaning = _describe(model, path).partition(": ")
     return f"add {name} ({meaning})" if meaning else f"add {path[-1]}"

@@ -245,11 +245,7 @@ class Expected(Ruled):
         Rule(
             message="a test expects something: write scores, decisions, moves or findings",
             holds=lambda test: test.scores or test.decisions or test.moves or test.findings,
-            json={
-                "anyOf": [
-                    not_empty_list(name) for name in ("scores", "decisions", "moves", "findings")
-                ]
-            },
+            json={"anyOf": list(map(not_empty_list, ("scores", "decisions", "moves", "findings")))},
         ),
     )
 

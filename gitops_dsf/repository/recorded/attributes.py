@@ -34,7 +34,7 @@ def changed_by_git(
     done = repository.attempt("check-attr", *options, *_ATTRIBUTES, stdin=names, index=index)
     if done.returncode != 0:
         raise RevisionError(git_message(done))
-    fields = [decoded(field) for field in done.stdout.split(b"\0")[:-1]]
+    fields = list(map(decoded, done.stdout.split(b"\0")[:-1]))
     findings = []
     # Git lists three fields for each file and attribute.
     for path, attribute, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):

@@ -198,7 +198,7 @@ def owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     if isinstance(value, Mapping):
         return CommentedMap((owned(key), owned(field)) for key, field in value.items())
     if isinstance(value, list):
-        return [owned(member) for member in value]
+        return list(map(owned, value))
     if not isinstance(value, str):
         return value
     lines = value.split("\n")

@@ -213,7 +213,7 @@ def _splits(inventory: Iterable[str], heads: set[str]) -> dict[str, list[tuple[s
     """For each head, the clusters that begin with it and go on with the name of another cluster."""
     names = sorted(inventory)
     clusters = frozenset(names)
-    lengths = sorted({len(head) for head in heads})
+    lengths = sorted(set(map(len, heads)))
     splits: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for name in names:
         for length in lengths:

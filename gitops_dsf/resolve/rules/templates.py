@@ -273,7 +273,7 @@ def _parameters(generators: object) -> Parameters | None:
         return None
     if not all(values):
         return DECIDED
-    shared = set.intersection(*(set(own_values) for own_values in values))
+    shared = set.intersection(*(map(set, values)))
     sizes = {key: Value("text", len(str(values[0][key]))) for key in values[0] if key in shared}
     return {**DECIDED, "values": {str(key): value for key, value in sizes.items()}}
 

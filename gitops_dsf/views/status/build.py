@@ -19,6 +19,7 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by, resources_read
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.times import timestamp
+from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.status.applications import ApplicationView, application_views
 from gitops_dsf.views.status.clusters import ClusterView, cluster_views
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
@@ -128,14 +129,13 @@ def document(view: Overview) -> StatusOutput:
     """The view as JSON output."""
     inputs = view.inputs
     snapshot = inputs.snapshot
-    unread = tuple(UnreadPart(part.what, str(part.why), str(part)) for part in inputs.holes)
     return StatusOutput(
         hub=StatusHub(
             origin=snapshot.origin,
             now=timestamp(inputs.now),
             clusters=len(snapshot.clusters),
             scores=snapshot.score_count,
-            unread=unread,
+            unread=tuple(map(_unread_part, inputs.holes)),
         ),
         clusters=view.clusters,
         scorers=tuple(map(_encoded, view.scorers)),
@@ -146,12 +146,16 @@ def document(view: Overview) -> StatusOutput:
     )
 
 
+def _unread_part(part: Unread) -> UnreadPart:
+    return UnreadPart(part.what, str(part.why), str(part))
+
+
 def resources_shown(
     scorers: Sequence[DynamicScorer], placements: Sequence[Placement], only: Filter
 ) -> frozenset[str] | None:
     """Names of the AddOnPlacementScores that a view uses; None means any."""
     chosen = _chosen(scorers, placements, only)
-    resources = frozenset(scorer.resource for scorer in chosen.scorers)
+    resources = _resources(chosen.scorers)
     for placement in chosen.placements:
         read = resources_read(placement)
         if read is None:
@@ -198,7 +202,7 @@ def _chosen(
     chosen_placements = _relevant(placements, scorers)
     if requested.scorer is not None:
         chosen_scorers = _named(scorers, requested.scorer)
-        resources = {scorer.resource for scorer in chosen_scorers}
+        resources = _resources(chosen_scorers)
         chosen_placements = list(_ranking_by(resources, chosen_placements))
     candidates: Sequence[Placement] = chosen_placements
     if requested.placement is not None:
@@ -213,13 +217,18 @@ def _chosen(
 
 def _relevant(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:
     """Rendered Placements, and others that rank by one of our scores, in order of name."""
-    resources = {scorer.resource for scorer in scorers}
+    resources = _resources(scorers)
     relevant: list[Placement] = []
     for placement in sorted(placements, key=lambda placement: placement.key):
         is_rendered = placement.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER
         if is_rendered or _ranks_by(placement) & resources:
             relevant.append(placement)
     return relevant
+
+
+def _resources(scorers: Iterable[DynamicScorer]) -> frozenset[str]:
+    """The names of the AddOnPlacementScores that these scorers publish."""
+    return frozenset(scorer.resource for scorer in scorers)
 
 
 def _ranks_by(placement: Placement) -> frozenset[str]:
