@@ -22,7 +22,8 @@ def applications_bring_different_objects(context: Context) -> Iterator[Diagnosti
     deleted.
     """
     by_content: dict[str, list[Generated]] = defaultdict(list)
-    for applications in generated(context):
+    # By name: in the order of their files, a renamed file would change which set is reported.
+    for applications in sorted(generated(context), key=_name):
         namespace = value_at(applications.item.document.data, _namespace_path(applications))
         sources = _sources(applications)
         if not namespace or not sources:
@@ -41,6 +42,10 @@ def applications_bring_different_objects(context: Context) -> Iterator[Diagnosti
                 )
                 break
         by_content[content].append(applications)
+
+
+def _name(applications: Generated) -> tuple[str, str]:
+    return applications.item.name, applications.item.document.kind
 
 
 def _is_scored(applications: Generated) -> bool:

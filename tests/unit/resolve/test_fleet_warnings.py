@@ -174,10 +174,19 @@ def test_two_applications_with_the_same_objects(second: str, counts: int) -> Non
     for item in found:
         assert str(item.severity) == "warning"
         assert (
-            "shop and web (apps/x.yaml:3:18) deploy the same source into the namespace web"
+            "web and shop (apps/x.yaml:11:18) deploy the same source into the namespace web"
             in item.message
         )
         assert "such as prod-1" in item.message
+
+
+def test_the_order_of_files_does_not_decide_which_application_is_reported() -> None:
+    first, second = (
+        told("DSF365", apps=f"{one}---\n{other}") for one, other in ((APP, SECOND), (SECOND, APP))
+    )
+    starts = {item.message.partition(" (")[0] for item in (*first, *second)}
+    assert starts == {"web and shop"}
+    assert (len(first), len(second)) == (1, 1)
 
 
 def test_a_copied_set_with_the_objects_of_an_application() -> None:
