@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import itertools
 import math
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -30,6 +29,11 @@ ROOT = Path(__file__).parents[2]
 
 def digests(*seeds: int, lean: str = "") -> dict[int, str]:
     """Of small worlds, in a process of their own, in this order."""
+    return digests_of(running(*seeds, lean=lean))
+
+
+def running(*seeds: int, lean: str = "") -> subprocess.Popen[str]:
+    """A process that runs these worlds."""
     code = (
         "import sys; from tests.world import run; from tests.world.run import Order; from"
         " tests.world.world"
@@ -41,33 +45,35 @@ def digests(*seeds: int, lean: str = "") -> dict[int, str]:
         "    print(seed, result.digest or result.what, flush=True)\n"
     )
     environment = os.environ | {"PYTHONHASHSEED": "0", "WORLD_CLIENT": lean}
-    done = subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, seeds)],
         cwd=ROOT,
         env=environment,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=True,
     )
-    lines = (line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+def digests_of(process: subprocess.Popen[str]) -> dict[int, str]:
+    said, errors = process.communicate()
+    assert process.returncode == 0, errors
+    lines = (line.split(" ", 1) for line in said.splitlines())
     return {int(seed): digest for seed, digest in lines}
 
 
 @pytest.fixture(scope="module")
-def first() -> dict[int, str]:
-    return digests(1, 2)
+def both() -> tuple[dict[int, str], dict[int, str]]:
+    """Of two worlds in both orders, in processes that are busy beside each other."""
+    processes = (running(1, 2), running(2, 1))
+    first, again = map(digests_of, processes)
+    return first, again
 
 
 def test_a_seed_gives_the_same_history_in_another_order_and_beside_a_busy_process(
-    first: dict[int, str],
+    both: tuple[dict[int, str], dict[int, str]],
 ) -> None:
-    busy = multiprocessing.get_context("spawn").Process(target=_burn, daemon=True)
-    busy.start()
-    try:
-        again = digests(2, 1)
-    finally:
-        busy.kill()
-        busy.join()
+    first, again = both
     assert again == first
     assert len(set(first.values())) == 2
     assert all(len(digest) == 64 for digest in first.values()), first
@@ -79,13 +85,11 @@ def test_twenty_seeds_give_the_same_histories() -> None:
     assert digests(*seeds) == digests(*reversed(seeds))
 
 
-def test_all_of_httpx_gives_the_same_history_as_the_lean_client(first: dict[int, str]) -> None:
+def test_all_of_httpx_gives_the_same_history_as_the_lean_client(
+    both: tuple[dict[int, str], dict[int, str]],
+) -> None:
+    first, _ = both
     assert digests(1, lean="httpx") == {1: first[1]}
-
-
-def _burn() -> None:
-    while True:
-        pass
 
 
 def test_a_failure_is_made_smaller() -> None:
