@@ -32,10 +32,7 @@ def _check(*outputs: str) -> None:
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> GitFleet:
-    fleet = GitFleet(tmp_path / "fleet")
-    assert gitops_dsf("render", cwd=fleet.path).returncode == 0
-    fleet.commit("rendered")
-    return fleet
+    return GitFleet.rendered(tmp_path / "fleet")
 
 
 def _named(fleet: GitFleet, folder: str, text: str = "") -> None:

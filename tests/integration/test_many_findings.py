@@ -40,6 +40,8 @@ SHAPES = {
     "fields written twice": _fields("description: {}", documents=2),
     "values that readers disagree about": _fields("f{}: yes"),
 }
+ALWAYS = {"documents that are no objects", "unknown fields"}
+"""One shape of many documents and one of a large document. The others take `make soak`."""
 
 _MEASURED = """
 import sys
@@ -62,7 +64,10 @@ def _fleet(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape",
+    [shape if shape in ALWAYS else pytest.param(shape, marks=pytest.mark.soak) for shape in SHAPES],
+)
 def test_findings_are_bounded_and_say_how_many_more_there_are(tmp_path: Path, shape: str) -> None:
     folder = _fleet(tmp_path, SHAPES[shape])
     done = subprocess.run(

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import score_of
@@ -15,6 +15,7 @@ from gitops_dsf.hub.snapshots.file_format import files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from tests.support import fleets, rendering, yamlfast
 from tests.support.commandline import gitops_dsf, output_of
+from tests.support.kept import copied
 
 SET = "cluster.open-cluster-management.io/clusterset"
 FLEET = {
@@ -78,8 +79,37 @@ class GitFleet:
     def __init__(self, top: Path, *, folder: str = "") -> None:
         self.top = top
         self.path = top / folder if folder else top
-        top.mkdir(parents=True, exist_ok=True)
-        self.git("init", "--quiet", "--initial-branch=main")
+        copied(top, key=("fleet", folder), make=lambda made: self._begin(made, folder))
+
+    @classmethod
+    def rendered(cls, top: Path, *extra: Mapping[str, Any]) -> Self:
+        """With more clusters, each in a file of its name, and with what that renders to."""
+
+        def make(folder: Path) -> None:
+            fleet = cls(folder)
+            for one in extra:
+                fleet.write(f"clusters/{one['metadata']['name']}.yaml", one)
+            Run()("render", fleet.path)
+            fleet.commit("rendered")
+
+        names = tuple(one["metadata"]["name"] for one in extra)
+        copied(top, key=("rendered", names), make=make)
+        fleet = cls._at(top)
+        # git compares a file with its index by its inode first, and takes a copy for a change.
+        fleet.git("update-index", "-q", "--refresh")
+        return fleet
+
+    @classmethod
+    def _at(cls, top: Path) -> Self:
+        fleet = cls.__new__(cls)
+        fleet.top = fleet.path = top
+        return fleet
+
+    @classmethod
+    def _begin(cls, top: Path, folder: str) -> None:
+        self = cls._at(top)
+        self.path = top / folder
+        self.git("init", "--quiet", "--template=", "--initial-branch=main")
         self.write("gitops-dsf.yaml", settings())
         self.write("clusters/fleet.yaml", *(cluster(*item) for item in CLUSTERS.items()), FLEET)
         self.write("scorers/cpu.yaml", scorer("cpu"))

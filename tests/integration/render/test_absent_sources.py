@@ -28,13 +28,8 @@ EXTRA = "clusters/extra.yaml"
 @pytest.fixture
 def fleet(tmp_path: Path) -> GitFleet:
     """Three clusters in one file, and ten in files of their own, rendered and committed."""
-    fleet = GitFleet(tmp_path / "fleet")
-    for number in range(10):
-        fleet.write(f"clusters/c-{number}.yaml", cluster(f"c-{number}", "eu"))
-    fleet.write(EXTRA, cluster("extra", "eu"))
-    Run()("render", fleet.path)
-    fleet.commit("rendered")
-    return fleet
+    names = (*(f"c-{number}" for number in range(10)), "extra")
+    return GitFleet.rendered(tmp_path / "fleet", *(cluster(name, "eu") for name in names))
 
 
 @pytest.fixture
