@@ -43,12 +43,15 @@ def run(args: argparse.Namespace) -> int:
         show_findings(args.directory, rendered.diagnostics, ending="nothing was rendered")
         return 1
     show_findings(args.directory, rendered.diagnostics)
+    tree = rendered.tree
+    # What the fleet took is enough for the comparison of a large tree with its folder.
+    del rendered
     if args.stdout:
-        return _stream(rendered.tree, args.part)
-    changes = compare(rendered.tree, out)
+        return _stream(tree, args.part)
+    changes = compare(tree, out)
     if args.check:
         return _check(changes, out)
-    return _write(rendered.tree, out, changes, allow_shrink=args.allow_shrink)
+    return _write(tree, out, changes, allow_shrink=args.allow_shrink)
 
 
 def _check_is_apart(out: Path, directory: Path) -> None:

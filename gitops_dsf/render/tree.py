@@ -65,7 +65,7 @@ def render(fleet: CheckedFleet) -> RenderedTree:
         # Argo CD rejects an Application whose directory is missing, and git keeps no empty ones.
         files[f"{directory}/README.md"] = (README,)
     files = dict(sorted(files.items()))
-    files[INVENTORY] = (HEADER, *(f"{path}\n".encode() for path in files))
+    files[INVENTORY] = (HEADER, "".join(f"{path}\n" for path in files).encode())
     return RenderedTree(files=files)
 
 
