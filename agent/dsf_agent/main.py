@@ -54,6 +54,8 @@ def _start(settings: AgentSettings, *, scorers: list[str]) -> int:
     logs.configure(package="dsf_agent", formatter=formatter, level=settings.log_level)
 
     async def process() -> int:
+        # Before the first look-up of a name: the pool of asyncio has few threads, and at the end it
+        # waits for those that hang.
         threads.use_threads(THREADS)
         adapters = build.Adapters(settings)
         return await (

@@ -38,6 +38,7 @@ class SamplePrefix:
     def of(self, labels: tuple[str, ...]) -> bytes:
         """The prefix for these labels, in the order of dsf_wire.dimension.LABELS."""
         joined = "".join(labels)
+        # One search for all of them: hardly any label has a character that must be escaped.
         if _SPECIAL(joined) or len(joined) > MAX_LABEL:
             labels = tuple([escape(value) for value in labels])
         node, device, namespace, app, pod, container, meta = labels

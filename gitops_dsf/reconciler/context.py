@@ -68,6 +68,8 @@ class ControllerContext:
     @staticmethod
     def changes_of(*informers: Informer[Any]) -> asyncio.Event:
         """An event that is set whenever an object of these informers changes."""
+        # An event and no queue of changes: a pass reads everything, so it need not know which
+        # object changed, and changes that pile up cost one pass.
         changed = asyncio.Event()
         for informer in informers:
             informer.listen(lambda _key, _object: changed.set())

@@ -55,6 +55,8 @@ async def send(
 
 
 def _client(signed: Mapping[str, str], credentials: GitCredentials) -> httpx.AsyncClient:
+    # A client for each request: the certificates in the Secret may be others by now, and a proposal
+    # takes only a few requests.
     trust = httpx.create_ssl_context()
     if (certificates := credentials.trust) is not None:
         try:

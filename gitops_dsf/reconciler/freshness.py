@@ -84,6 +84,7 @@ def assess(
         state = state_of_absent(since=since(cluster), interval=scorer.interval, now=now)
         by_state[state].add(cluster)
     missing = by_state[ScoreState.MISSING]
+    # OCM counts both as 0.
     expired = by_state[ScoreState.EXPIRED] | by_state[ScoreState.EMPTY]
     # An agent that says why it has no scores is not masked.
     unclear = missing - failures.keys() if not masks_known else set[str]()
@@ -209,6 +210,7 @@ def owners(scorers: Iterable[DynamicScorer]) -> dict[str, Owner]:
     by_resource: dict[str, Owner] = {}
     for scorer in sorted(scorers, key=lambda scorer: scorer.name):
         owner = by_resource.get(scorer.resource)
+        # With the longest TTL a score is called dead later, and never too early.
         ttl = float(scorer.ttl) if owner is None else max(owner.ttl, scorer.ttl)
         by_resource[scorer.resource] = Owner(item=scorer if owner is None else owner.item, ttl=ttl)
     return by_resource

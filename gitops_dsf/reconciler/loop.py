@@ -92,6 +92,7 @@ async def run_controller(
     for source in (*reads, *requires):
         await source.synced.wait()
     while True:
+        # Before the pass: a change during it, which the pass may not have seen, starts another one.
         changed.clear()
         seconds: float | None = RETRY_SECONDS
         message = ""
@@ -118,6 +119,7 @@ async def run_controller(
             LOG.warning("%s; next try in %g s: %s", failing, pause, message)
             await asyncio.sleep(pause)
             continue
+        # An outage lasts for many passes, and one line says all of it.
         if message and message != last_message:
             LOG.warning("%s: %s", failing, message)
         last_message = message

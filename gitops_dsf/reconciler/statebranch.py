@@ -127,6 +127,7 @@ class StateBranchController:
             age = datetime.fromtimestamp(self._api.now(), tz=UTC) - seen_at
             self._seen_at = seen_at.timestamp()
         content = await self._files()
+        # Git has whole seconds, and the age is computed from the commit.
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         await clone.write(content)
         commit = await clone.commit(content, parent=None, message=MESSAGE, at=now)

@@ -305,6 +305,7 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> AgentSettings
         log_level=source.choice(
             "log-level",
             *("debug", "info", "warning", "error"),
+            # `check` prints a table, and lines of the log would be in between.
             default="info" if flags.verb == "run" else "warning",
         ),
     )
@@ -323,6 +324,7 @@ def _destination(source: _SettingValues, *, in_pod: bool) -> _ScoreDestination:
         return _ScoreDestination(publish_dir=Path(text.removeprefix("dir:")), hub_kubeconfig=None)
     if text != "hub":
         raise _wrong("publish", text, "'hub' or 'dir:PATH'")
+    # The account of an agent's pod is one of the managed cluster, which the hub does not know.
     kubeconfig = source.path("hub-kubeconfig")
     if kubeconfig is None and not in_pod:
         raise SettingsError(

@@ -78,6 +78,7 @@ def reason_of(error: ApiError) -> Reason:
         return kind_reason(error.kind)
     if error.status in {400, 422}:
         return Reason.INVALID_OBJECT
+    # By the text: the status is that of a failure of the server, which trying again would mend.
     if any(text in str(error) for text in ETCD_TOO_LARGE):
         return Reason.TOO_LARGE
     return status_reason(error.status)

@@ -149,6 +149,7 @@ class Reservation:
         Raises AgentError.
         """
         kept = self._budget.kept
+        # Half of it: otherwise what is kept could leave no room for any answer.
         most = self._budget.limit // 2
         kept.pop(self, None)
         if _counted(size) and sum(kept.values()) + size > most:

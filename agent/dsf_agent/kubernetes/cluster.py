@@ -138,7 +138,7 @@ class ClusterInformers:
     async def _current_usage(self) -> Mapping[str, NodeUsage]:
         """The usage by node, at most USAGE_SECONDS old. Raises AgentError."""
         assert self._server is not None  # noqa: S101 - see _ready
-        # Scorers that run together wait for one answer.
+        # Scorers that run together wait for one answer, and ask no second time.
         async with self._usage_lock:
             now = monotonic()
             if self._usage_at is not None and now - self._usage_at < USAGE_SECONDS:

@@ -100,8 +100,10 @@ def effective(spec: PodSpec, status: PodStatus) -> Requests:
             during = _read(container.resources)
             _add(during, sidecars)
             _raise(largest_init, during)
+    # They have ended before the others begin, so only the largest of them counts.
     _raise(total, largest_init)
     total.update(_pod_level(spec, status, infeasible=infeasible))
+    # Overhead is what the runtime itself needs, so it comes on top of pod-level resources, too.
     _add(total, _quantities(spec.overhead))
     return total
 

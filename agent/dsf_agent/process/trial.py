@@ -134,6 +134,7 @@ async def try_scorer(
     content = summary.encode([scorer]).encode()
     known = None if clusters is None else wire_clusters.encode(clusters).encode()
     snapshot = parse(content, known)
+    # With one scorer, each mistake is one of this scorer.
     if snapshot.problems:
         reason = snapshot.problems[0].reason
         return Trial(failure=TrialFailure("configuration", "bad_entry", reason))

@@ -52,6 +52,8 @@ class DueQueue(Generic[T]):
     def plan(self, item: T, *, at: float, rank: int) -> None:
         """Sets when an item is due. ``NOW`` puts it before all that have a real time."""
         current = self._current.get(id(item))
+        # A score is planned in every cycle, mostly for the same time. Without this the heap would
+        # grow by each of them.
         if current is not None and current.at == at:
             return
         due = _DueTime(at=at, rank=rank, number=next(self._numbers), item=item)
@@ -87,6 +89,7 @@ class DueQueue(Generic[T]):
                     due = heapq.heappop(self._heap)
                     del self._current[id(due.item)]
                     return due.item
+            # A wait ends when something earlier is planned, and no task has to poll.
             self._earlier.clear()
             await happens_within(self._earlier, seconds=seconds)
 

@@ -246,6 +246,7 @@ class ScorePublication:
         if before is None or before.reason is not error.reason:
             extra = {"scorer": self.scorer.name, "reason": error.reason.value}
             log.warning("the scores of %s are not published: %s", cluster, error, extra=extra)
+        # The traceback would keep the body of the request in memory.
         self._faults[cluster] = error.without_traceback()
         self.count("failed")
         self.metrics.failed("publish", error.reason)

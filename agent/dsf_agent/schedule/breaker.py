@@ -46,6 +46,7 @@ class CircuitBreaker:
     @property
     def is_open(self) -> bool:
         """Whether the pause has reached that of trials."""
+        # By the pause without jitter, so that the circuit of equal scorers opens at the same count.
         return self.failures > 0 and self._backoff.nominal(self.failures) >= TRIAL_SECONDS
 
     def succeeded(self) -> None:

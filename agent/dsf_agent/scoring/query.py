@@ -27,6 +27,7 @@ class _QueriedSeries(msgspec.Struct, gc=False):
         """The newest value. Raises ValueError."""
         if self.value is not None:
             return float(self.value.value)
+        # Points are in order of time.
         if self.values:
             return float(self.values[-1].value)
         if self.histograms:

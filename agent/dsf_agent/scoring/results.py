@@ -123,6 +123,8 @@ async def read(body: bytes, *, where: str, label_sets: LabelSets) -> ScoringResu
 
     Raises AgentError with INVALID_BODY, or TOO_LARGE for too many or too long ones.
     """
+    # Decoding cannot be interrupted, so other tasks run first. What is decoded takes many times the
+    # bytes of the text, so its parts are counted before.
     await asyncio.sleep(0)
     _limit(body, b"{", MAX_OBJECTS, where=where, most=label_sets.most_results)
     with label_sets.answer():

@@ -49,6 +49,7 @@ def groups(
     """Groups of at most ``most`` clusters, in order of name, with their series."""
     names = sorted(by_cluster)
     for start in range(0, len(names), most):
+        # In order of name, so that a scoring API gets the same clusters together in each cycle.
         chosen = names[start : start + most]
         parts: list[bytes] = []
         for name in chosen:

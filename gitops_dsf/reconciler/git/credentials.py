@@ -111,6 +111,8 @@ class GitCredentials:
                 f" {urlsplit(url).scheme} URLs need"
             )
             raise GitError(msg)
+        # Read before git starts: of a file with several lines git would send the first one, and the
+        # server would refuse it without a reason.
         for file in (name, "username"):
             if self._has(file):
                 self._secret(file, read=line_secret)
@@ -143,6 +145,8 @@ class GitCredentials:
             "BatchMode": "yes",
             "ConnectTimeout": 15,
         }
+        # Without the settings of the user who started the process. In a pod nobody can answer a
+        # question of ssh, so an unknown host is refused (BatchMode, StrictHostKeyChecking).
         words = ["ssh", "-F", "/dev/null"]
         for name, value in options.items():
             words += ["-o", f'{name}="{value}"']

@@ -35,6 +35,8 @@ class StoredScore(msgspec.Struct, frozen=True):
 class ScoreColumns(MutableMapping[str, PublishedScore]):
     """Scores by cluster/name, kept by name: the keys are not stored twice."""
 
+    # One counter for all columns that were ever made: after a new list a column must not have a
+    # number that it had with other scores.
     _numbers: Final = itertools.count()
 
     def __init__(self) -> None:

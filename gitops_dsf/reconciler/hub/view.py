@@ -82,6 +82,7 @@ class HubView:
         self.decisions = Informer(api=api, path=decisions, project=decision_page)
         self.sets = Informer(api=api, path=sets, project=application_set)
         self.applications = Informer(api=api, path=applications, project=application)
+        # Polled, because a watch would need rights to all ConfigMaps of the namespace.
         self.masks = ConfigMapPoll(
             api=api, namespace=hub_namespace, name=MASKS_CONFIGMAP, key=MASKS_KEY, read=read_masks
         )

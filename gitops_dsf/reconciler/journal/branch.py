@@ -86,6 +86,7 @@ def observe(
         last_record = last.get(key)
         if last_record is not None and last_record.uid != placement.uid:
             last_record = None  # of a Placement of this name that was deleted
+        # By digest, because a record of more than 100 clusters does not name them.
         if last_record is not None and digest_of(last_record) == digest(decision.clusters):
             continue
         age = now - decision.since
@@ -136,6 +137,7 @@ class JournalClone:
     async def append(self, records: Sequence[Record], *, at: datetime) -> Sequence[Record]:
         """Adds records. Returns those in whose place the branch has another record."""
         tip = await self._fetch()
+        # Another replica has pushed meanwhile, or people have removed old months.
         if tip != self._tip:
             await self._read(tip, {record.placement for record in records})
         new = list[Record]()

@@ -111,6 +111,7 @@ class JournalController:
             await informer.synced.wait()
         # A hub without Argo CD has no ApplicationSets.
         await happens_within(view.sets.synced, seconds=SETS_SECONDS)
+        # After a bug this begins again, and the branch may have moved meanwhile.
         self._learned.clear()
         self._next_push = 0.0
         async with working_clone(self._git, "journal", may_push=self._api.check_leads) as clone:
@@ -253,6 +254,7 @@ class JournalController:
     ) -> None:
         if after is None:
             self._edited.pop(name, None)
+        # The digest does not change with the status, which OCM writes at each decision.
         elif before is not None and before.digest != after.digest:
             self._edited[name] = self._api.now()
 

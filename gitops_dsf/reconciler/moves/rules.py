@@ -141,6 +141,7 @@ def _candidate(copy: Application, staying: Iterable[Application], state: MoveSta
             continue
         if other.name == state.name_on(other.cluster):
             others.append(other)
+    # Those on decided clusters first: a deletion changes only the first few of them.
     others.sort(key=lambda other: (other.cluster not in state.decided, other.name))
     present = {other.cluster for other in others}
     good_copies = tuple(other for other in others if is_good(other, state.unreachable))
@@ -185,6 +186,7 @@ def is_good(copy: Application, unreachable: frozenset[str]) -> bool:
     What Argo CD shows of a copy on a cluster that OCM does not reach may be of the past, so it is
     not good.
     """
+    # A sync that runs, or that failed and is tried again, may change the copy in a moment.
     sync_is_over = copy.phase in {"", "Succeeded"}
     return (
         copy.health == "Healthy"

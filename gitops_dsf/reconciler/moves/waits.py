@@ -65,6 +65,7 @@ class WaitRecorder:
             if verdict.action is Action.DELETE:
                 continue
             key = item.name, verdict.copy.name
+            # Two clocks: that of this process for pauses, and the hub's for people.
             since = now
             hub_since = self._context.api.now()
             before = self._seen.get(key)
@@ -113,8 +114,11 @@ class WaitRecorder:
             if goal == self._written:
                 return
             self._next = now + WRITE_SECONDS
+            # Read right before the write, because the controller of paced moves writes this object,
+            # too.
             await self._stored.write(await self._stored.read(), encode_waits(goal))
         except ApiError as error:
+            # It is only shown, so no move waits for it.
             self._next = now + WRITE_SECONDS
             LOG.warning(
                 "why copies wait is not written to ConfigMap %s now: %s", MOVES_CONFIGMAP, error

@@ -44,6 +44,7 @@ class FreshnessReporter:
         for (name, resource), clusters in sorted(scan.zeros.items(), key=lambda entry: entry[0]):
             placement = placements.get(name)
             before = self._warned.get((name, resource))
+            # A Placement that was deleted and created again has another UID, and is warned again.
             is_known = before is not None and placement is not None and before.uid == placement.uid
             if clusters and placement is not None and not is_known:
                 self._warned[name, resource] = placement

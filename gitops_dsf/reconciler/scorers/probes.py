@@ -209,6 +209,7 @@ class Prober:
         if only is None:
             self._metrics.probe_round_seconds.set(monotonic() - began)
         pages = (health_page(scorer, self._allowed) for scorer in scorers.values())
+        # Secrets of removed scorers must not stay in memory.
         self._fetcher.credentials.keep_only({page.auth for page in pages if page.auth is not None})
         for gone in self.health.keys() - scorers.keys():
             del self.health[gone], self._probed[gone]
@@ -219,6 +220,7 @@ class Prober:
         self._metrics.healthy.set(values)
         reasons: dict[tuple[str, str], float] = {}
         for name, (sync, _) in self._config.items():
+            # A series for each reason, so that an alert sees when one of them ends.
             for reason in _CONFIG_REASONS:
                 reasons[name, reason] = float(reason == sync.reason)
         self._metrics.config.set(reasons)
