@@ -67,8 +67,22 @@ def actions_run(variables: Mapping[str, str]) -> PipelineRun:
         branch=_branch(variables),
         summary=summary,
         pull=comment_on,
+        artifacts=_artifacts(variables),
         silence=silence,
     )
+
+
+def _artifacts(variables: Mapping[str, str]) -> str:
+    """The page of the run. GitHub, Gitea and Forgejo list its artifacts there."""
+    server = variables.get("GITHUB_SERVER_URL", "")
+    place = variables.get("GITHUB_REPOSITORY", "")
+    # In the URLs of Gitea a run has the number that counts the runs of its repository.
+    is_gitea = "true" in (variables.get("GITEA_ACTIONS"), variables.get("FORGEJO_ACTIONS"))
+    run = variables.get("GITHUB_RUN_NUMBER" if is_gitea else "GITHUB_RUN_ID", "")
+    if not (server and place and run):
+        return ""
+    page = f"{server}/{place}/actions/runs/{run}"
+    return page if is_gitea else f"{page}#artifacts"
 
 
 def _event(path: str) -> _Event:

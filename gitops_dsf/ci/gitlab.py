@@ -37,9 +37,16 @@ def gitlab_run(variables: Mapping[str, str]) -> PipelineRun:
         merge=_merge(variables),
         branch=variables.get("CI_COMMIT_BRANCH", ""),
         pull=comment_on,
+        artifacts=_artifacts(variables),
         silence=silence,
         push_url=_push_url(variables),
     )
+
+
+def _artifacts(variables: Mapping[str, str]) -> str:
+    """The page that lists the files of the job."""
+    job = variables.get("CI_JOB_URL", "")
+    return f"{job}/artifacts/browse" if job else ""
 
 
 def _why_no_comment(request: str, *, has_token: bool) -> str:

@@ -41,6 +41,8 @@ class PipelineRun:
     """Where a page of the run can be written to."""
     pull: tuple[Forge, int] | None = None
     """The pull request that gets the comment, by its number."""
+    artifacts: str = ""
+    """The page of the forge that lists the files which this run keeps; empty if it is not known."""
     silence: str = ""
     """Why there is no comment."""
     push_url: str = ""

@@ -108,15 +108,24 @@ def _preview(
         # A job's clone may have no other branch. There is none before the reconciler writes it.
         fetch_branch(args.directory, state)
     source = (str(args.directory), "--base", base, "--state-branch", state)
+    page = () if args.page is None else ("--page", str(args.page))
     if not pipeline.forge:
-        return _passes("diff", *source)
+        return _passes("diff", *source, *page)
     # An error of the head is one of `validate` already; the preview then lists it.
     with _metric_store() as store:
-        _, preview = _printed("diff", *source, *_usable(store), "-o", "markdown")
+        _, preview = _printed("diff", *source, *_usable(store), *page, "-o", "markdown")
         if not preview:
             return False
+        preview += _page_link(args.page, pipeline)
         _hand_on(preview + _backtest(source, store, len(preview)), pipeline)
     return True
+
+
+def _page_link(page: Path | None, pipeline: PipelineRun) -> str:
+    """Where the page of the preview is, for the comment; empty without one."""
+    if page is None or not page.is_file() or not pipeline.artifacts:
+        return ""
+    return f"\nEverything of this preview: [{page.name}]({pipeline.artifacts})\n"
 
 
 def base_of(clone: Repository, pipeline: PipelineRun) -> str:

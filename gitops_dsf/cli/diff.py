@@ -124,6 +124,16 @@ def _foreign_files(before: Side, after: Side) -> tuple[str, ...]:
 
 
 def _write(args: argparse.Namespace, preview: Preview, *, evidence: str) -> None:
+    if args.output == "html" or args.page is not None:
+        # Other formats need no templates.
+        from gitops_dsf.show.pages.preview import preview_page
+
+        page = preview_page(preview, evidence=evidence)
+        if args.page is not None:
+            args.page.write_text(page, encoding="utf-8")
+        if args.output == "html":
+            sys.stdout.write(page)
+            return
     if args.output == "json":
         sys.stdout.write(json_text(preview))
     elif args.output == "markdown":

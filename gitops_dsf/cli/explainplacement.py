@@ -94,6 +94,22 @@ def explain_placement(args: argparse.Namespace) -> int:
                 failures=failures or UNSET,
             )
             sys.stdout.write(json_text(output))
+        elif args.output == "html":
+            from gitops_dsf.show.pages.simulation import simulation_page
+
+            has_scores = data.snapshot is not None
+            notes = [*assumption_lines(assumed)]
+            if pace is not None:
+                notes += pace_lines(pace.move, pace.queue, has_scores=has_scores)
+            page = simulation_page(
+                (verdict,),
+                verb="explain",
+                title=f"Why {key} is where it is",
+                evidence=data.describe(),
+                has_scores=has_scores,
+                notes=[note.strip() for note in notes],
+            )
+            sys.stdout.write(page)
         else:
             head = printable_lines((data.describe(), *assumption_lines(assumed)))
             rows = None if args.all else MAX_ROWS
@@ -115,6 +131,8 @@ def explain_placement(args: argparse.Namespace) -> int:
             failures=failures or UNSET,
         )
         sys.stdout.write(json_text(explained))
+    elif args.output == "html":
+        sys.stdout.write(_page(explanation, verdict, data, assumed))
     else:
         head = printable_lines((data.describe(), *assumption_lines(assumed), ""))
         if is_unranked:
@@ -164,6 +182,22 @@ def _without_rank(explanation: Explanation) -> Explanation:
         margin=None,
         contributions=(),
         flips=(),
+    )
+
+
+def _page(
+    explanation: Explanation, verdict: Verdict, data: HubData, assumed: tuple[str, ...]
+) -> str:
+    """The page of one cluster for a Placement."""
+    from gitops_dsf.show.pages.simulation import explanation_page
+
+    by_scores = as_people_wrote(verdict)
+    is_held = data.snapshot is not None and by_scores.chosen != verdict.chosen
+    notes = [*assumption_lines(assumed)]
+    if is_held:
+        notes.append(desired_clusters_line(sorted(by_scores.chosen)).strip())
+    return explanation_page(
+        explanation, evidence=data.describe(), notes=notes, has_flips=not is_held
     )
 
 

@@ -76,6 +76,19 @@ def run(args: argparse.Namespace) -> int:
         )
         sys.stdout.write(json_text(output))
         return 0
+    if args.output == "html":
+        from gitops_dsf.show.pages.simulation import simulation_page
+
+        page = simulation_page(
+            verdicts,
+            verb="simulate",
+            title="Where OCM would place applications",
+            evidence=data.describe(),
+            has_scores=data.snapshot is not None,
+            notes=tuple(assumption_lines(assumed)),
+        )
+        sys.stdout.write(page)
+        return 0
     sys.stdout.write(printable_lines((data.describe(), *assumption_lines(assumed))))
     # Without a snapshot no score is known, and the texts say what the filters alone decide.
     unscored = typed_placements(fleet, keys) if data.snapshot is None else {}
@@ -105,6 +118,10 @@ def _paced(fleet: CheckedFleet, args: argparse.Namespace) -> int:
             maintenance=windows or UNSET,
         )
         sys.stdout.write(json_text(output))
+    elif args.output == "html":
+        from gitops_dsf.show.pages.simulation import waves_page
+
+        sys.stdout.write(waves_page(paced, windows, evidence=data.describe()))
     else:
         sys.stdout.write(printable_lines((data.describe(), "", *waves_lines(paced, windows))))
     return 0

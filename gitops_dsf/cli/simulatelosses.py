@@ -67,6 +67,12 @@ def simulate_losses(fleet: CheckedFleet, args: argparse.Namespace) -> int:
         )
         sys.stdout.write(json_text(output))
         return 0
+    if args.output == "html":
+        from gitops_dsf.show.pages.simulation import losses_page
+
+        page = losses_page(survey.losses, left_out=survey.left_out, evidence=data.describe())
+        sys.stdout.write(page)
+        return 0
     lines = [data.describe()]
     for loss in survey.losses:
         lines += ["", *loss_lines(loss)]

@@ -32,32 +32,37 @@ def explanation_text(explanation: Explanation | ClusterReason, *, placement: str
 
 def what_would_flip(explanation: Explanation) -> str:
     """Formats the changes that would flip a decision; empty if its ranking is not known."""
-    if explanation.filter is not None:
-        return (
-            "\n  what would have to change: the cluster, or what the filter asks for; a better"
-            " score does not help\n"
-        )
-    if explanation.margin is None and explanation.rank is None:
+    change, *flips = flip_lines(explanation) or ("",)
+    if not change:
         return ""
+    return printable_lines(
+        ("", f"  what would have to change: {change}", *(f"    {flip}" for flip in flips))
+    )
+
+
+def flip_lines(explanation: Explanation) -> list[str]:
+    """What would have to change, and by which scores; nothing if its ranking is not known."""
+    if explanation.filter is not None:
+        return [
+            "the cluster, or what the filter asks for; a better score does not help",
+        ]
+    if explanation.margin is None and explanation.rank is None:
+        return []
     if explanation.margin is None:
-        return "\n  what would have to change: no score can flip this decision\n"
+        return ["no score can flip this decision"]
     weight = mean_weight(explanation.contributions)
     needed = plural(points_text(points_needed(explanation.margin, weight)), "point")
     rival = _rival(explanation, weight)
-    lines = [""]
-    if explanation.selected:
-        lines.append(f"  what would have to change: it must lose {needed} against {rival}")
-    else:
-        lines.append(f"  what would have to change: it must gain {needed} against {rival}")
+    lines = [f"it must {'lose' if explanation.selected else 'gain'} {needed} against {rival}"]
     if not explanation.flips:
-        lines.append("    no score of this Placement has a weight, so none can do that")
+        lines.append("no score of this Placement has a weight, so none can do that")
     nearest = explanation.nearest
     for flip in explanation.flips:
         if flip is nearest:
-            lines.append(f"    {flip}  <- the nearest")
+            lines.append(f"{flip}  <- the nearest")
         else:
-            lines.append(f"    {flip}")
-    return printable_lines(lines)
+            lines.append(str(flip))
+    return lines
 
 
 def failures_of_cluster(failures: Sequence[ClusterFailure], *, now: datetime) -> str:

@@ -163,7 +163,9 @@ def test_the_pipeline_on_github_from_clone_to_comment(
 ) -> None:
     runs, given = workflow_job(change.folder, "check")
     assert runs[0] == "pip install -r requirements.txt"
-    run_job(runs, change.folder, pipeline_programs, change.github(github) | given)
+    runner = {"RUNNER_TEMP": str(change.root), **RUN}
+    run_job(runs, change.folder, pipeline_programs, change.github(github) | given | runner)
+    assert (change.root / "preview.html").read_text("utf-8").startswith("<!doctype html>")
     (comment,) = github.pulls[0].comments
     assert comment.startswith(MARKER)
     assert "cpu-headroom" in comment
@@ -195,6 +197,41 @@ def test_on_github_the_own_comment_is_edited_and_no_other(
     assert "ci: edited the comment" in said
     assert len(pull.thread) == 122
     assert "cpu-headroom" in mine["body"]
+
+
+RUN = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_RUN_ID": "17", "GITHUB_RUN_NUMBER": "4"}
+
+
+def test_the_comment_links_to_the_page_that_the_run_keeps(
+    change: Change, github: GitHubServer
+) -> None:
+    page = change.root / "preview.html"
+    change.check(change.github(github) | RUN, "--page", str(page))
+    (comment,) = github.pulls[0].comments
+    url = f"https://github.com/{OWNER}/{NAME}/actions/runs/17#artifacts"
+    assert f"Everything of this preview: [preview.html]({url})" in comment
+    assert "cpu-headroom" in page.read_text("utf-8")
+    assert len(comment) < 65_536
+
+
+def test_a_run_of_gitea_has_its_number_in_the_link(change: Change, github: GitHubServer) -> None:
+    variables = change.github(github) | RUN | {"GITEA_ACTIONS": "true", "GITHUB_TOKEN": ""}
+    said = change.check(variables, "--page", str(change.root / "preview.html")).stdout
+    assert f"[preview.html](https://github.com/{OWNER}/{NAME}/actions/runs/4)" in said
+
+
+def test_gitlab_links_to_the_files_of_the_job(change: Change, gitlab: GitLabServer) -> None:
+    job = "https://gitlab.example.com/acme/fleet/-/jobs/9"
+    page = change.root / "preview.html"
+    change.check(change.gitlab(gitlab) | {"CI_JOB_URL": job}, "--page", str(page))
+    [note] = gitlab.notes
+    assert f"[preview.html]({job}/artifacts/browse)" in note["body"]
+
+
+def test_without_a_page_there_is_no_link(change: Change, github: GitHubServer) -> None:
+    change.check(change.github(github) | RUN)
+    (comment,) = github.pulls[0].comments
+    assert "preview.html" not in comment
 
 
 def test_a_full_clone_stays_full(change: Change, github: GitHubServer) -> None:

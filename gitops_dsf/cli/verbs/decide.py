@@ -30,6 +30,7 @@ examples:
   gitops-dsf diff --base main --scores scores.yaml
   gitops-dsf diff --base origin/main --state-branch gitops-dsf-state -o markdown > comment.md
   gitops-dsf diff fleet --base main --head feature --context hub --exit-code
+  gitops-dsf diff --base main --state-branch gitops-dsf-state -o html > preview.html
   gitops-dsf diff --base origin/main --context hub --prometheus https://thanos.example.com
   gitops-dsf diff --base origin/main --state-branch gitops-dsf-state \
 --fail-on eviction --fail-on rescore
@@ -46,7 +47,13 @@ def diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--head", metavar="REV", help="revision to compare, instead of the working tree"
     )
-    add_output(parser, "text", "markdown", "json")
+    add_output(parser, "text", "markdown", "json", "html")
+    parser.add_argument(
+        "--page",
+        metavar="FILE",
+        type=Path,
+        help="also write the preview as an HTML page, with every entry of every list",
+    )
     parser.add_argument(
         "--all",
         action="store_true",
@@ -142,7 +149,7 @@ def simulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="show every Placement with its whole ranking"
     )
-    add_output(parser, "text", "json")
+    add_output(parser, "text", "json", "html")
     add_source(parser)
 
 
@@ -184,7 +191,7 @@ def explain(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show every cluster of the ranking, not only the first 20",
     )
-    add_output(parser, "text", "json")
+    add_output(parser, "text", "json", "html")
     add_source(parser)
 
 

@@ -445,6 +445,13 @@ def ci(parser: argparse.ArgumentParser) -> None:
         help="revision to compare with, if the forge names none (the branch that Argo CD follows)",
     )
     check.add_argument(
+        "--page",
+        metavar="FILE",
+        type=Path,
+        help="file to write the preview to, as an HTML page with every entry of every list; the"
+        " comment links to the page of the run that keeps it",
+    )
+    check.add_argument(
         "--junit", metavar="FILE", type=Path, help="file to write the results of the tests to"
     )
     publish = jobs.add_parser(

@@ -164,9 +164,13 @@ def _standings(moves: Sequence[DecisionMove], limits: PageLimits) -> Iterator[st
         yield f"- {code(move.application)}"
         # The clusters that it leaves, and those that it moves to.
         for standing in move.standings[: 2 * limits.names]:
-            text = _first_standing(standing) if move.kind in _NEW else _standing(standing)
-            yield f"  - {limits.plain(text)}"
+            yield f"  - {limits.plain(standing_text(move, standing))}"
     yield from left_out(moves, "move", limits, prefix="- ", rows=len(visible))
+
+
+def standing_text(move: DecisionMove, standing: ClusterStanding) -> str:
+    """Formats the points of a cluster of a move, before and after, with the terms of each sum."""
+    return _first_standing(standing) if move.kind in _NEW else _standing(standing)
 
 
 def _first_standing(standing: ClusterStanding) -> str:

@@ -1,0 +1,78 @@
+"""Pages of sections with sentences and tables: what `diff`, `simulate` and `explain` show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gitops_dsf.show.pages.kit import Fact, render
+
+
+class Notice(NamedTuple):
+    """A sentence at the top."""
+
+    state: str
+    """How bad it is: ok, unknown, warning or error."""
+    message: str
+    more: str = ""
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    title: str
+    number: bool = False
+    """Whether its cells are numbers, which are aligned to the right."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table. The first cell of a row names the row."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    folded: bool = False
+    """Whether a reader opens it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A box of the page."""
+
+    heading: str
+    note: str = ""
+    lines: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.note or self.lines or any(table.rows for table in self.tables))
+
+
+def report(
+    *,
+    verb: str,
+    title: str,
+    lead: str,
+    notices: Sequence[Notice],
+    sections: Sequence[Section],
+    facts: Sequence[Fact] = (),
+) -> str:
+    """The whole page. Empty sections are left out."""
+    shown = [section for section in sections if not section.is_empty]
+    return render(
+        "report.html",
+        verb=verb,
+        title=title,
+        lead=lead,
+        notices=notices,
+        facts=facts,
+        sections=shown,
+        searched=any(len(table.rows) > 5 for section in shown for table in section.tables),
+    )
+
+
+def columns(*titles: str, numbers: Sequence[str] = ()) -> tuple[Column, ...]:
+    """Columns with these titles. `numbers` are the titles of those with numbers."""
+    return tuple(Column(title, title in numbers) for title in titles)
