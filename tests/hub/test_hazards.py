@@ -347,6 +347,64 @@ def test_an_expired_score_passes_cel_and_counts_nothing_in_a_prioritizer(hand: H
     hand.sees(hand.places(numberOfClusters=1, prioritizerPolicy=exact(hand.cpu)), A)
 
 
+NO_SCORES = {
+    "type": "Scored",
+    "status": "False",
+    "reason": "QueryFailed",
+    "message": "parse error at char 12",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+"""What an agent writes that has no scores."""
+
+
+def test_a_condition_changes_nothing_of_what_a_score_counts(hand: Hand) -> None:
+    """OCM reads none, so a score counts until its validUntil, whatever the agent says of it."""
+    hand.scores(a={"cpu": 90}, b={"cpu": 50}, c={"cpu": 10})
+    best = hand.places(numberOfClusters=1, prioritizerPolicy=exact(hand.cpu))
+    exists = f'managedCluster.scores("{hand.load}").exists(s, s.value > 80)'
+    high = hand.places(**where(celSelector={"celExpressions": [exists]}), prioritizerPolicy=exact())
+    hand.sees(best, A)
+    hand.sees(high, A)
+    for letter in (A, B, C):
+        hand.hub.patch_status(SCORE, hand.load, {"conditions": [NO_SCORES]}, namespace=letter)
+    for name in (best, high):
+        hand.edits(name, tolerations=[{"key": "looked-again", "operator": "Exists"}])
+    for name in (best, high):
+        hold_for(lambda name=name: hand.decided(name) == [A], what=f"{name} stays", seconds=3)  # type: ignore[misc]
+    # A change of a score beside such a condition counts at once.
+    publish(hand.hub, B, hand.load, {"cpu": 95})
+    hand.sees(best, B)
+
+
+def test_an_object_with_a_condition_and_no_scores_is_as_none(hand: Hand) -> None:
+    """In a prioritizer, where it counts as 0 with no warning, and for onMissingScore: Exclude.
+
+    Only CEL that asks for what must not be there tells the two apart.
+    """
+    hand.scores(a={"cpu": -10}, b={"cpu": -1})
+    only_prod = where(labelSelector={"matchLabels": {"env": "edge"}})
+    best = hand.places(numberOfClusters=1, prioritizerPolicy=exact(hand.cpu))
+    hand.sees(best, C)
+    has_score = f'managedCluster.scores("{hand.load}").exists(score, score.name == "cpu")'
+    excluding = where(celSelector={"celExpressions": [has_score]})
+    no_high_score = f'managedCluster.scores("{hand.load}").all(score, score.value > 80)'
+    every = where(celSelector={"celExpressions": [no_high_score]})
+    hand.sees(hand.places(**excluding, prioritizerPolicy=exact()), A, B)
+    hand.sees(hand.places(**every, prioritizerPolicy=exact()))
+    hand.hub.apply(manifest(SCORE, hand.load, namespace=C))
+    hand.hub.apply_status(
+        manifest(SCORE, hand.load, namespace=C, status={"conditions": [NO_SCORES]})
+    )
+    hand.edits(best, **only_prod)
+    hand.sees(best, C)
+    hand.says(best, SATISFIED, status="True")
+    hand.edits(best, predicates=[])
+    hand.sees(best, C)
+    excluded = hand.places(**excluding, prioritizerPolicy=exact())
+    hand.sees(excluded, A, B)
+    hand.sees(hand.places(**every, prioritizerPolicy=exact()), C)
+
+
 def test_a_score_that_expires_counts_nothing_but_only_when_ocm_looks(hand: Hand) -> None:
     hand.scores(a={"cpu": 90}, b={"cpu": 50})
     name = hand.places(numberOfClusters=1, prioritizerPolicy=exact(hand.cpu))
