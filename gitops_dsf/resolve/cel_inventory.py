@@ -4,7 +4,7 @@ The inventory does not have all that a hub knows of a cluster. What every cluste
 is filled in.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from gitops_dsf.repository.load import value_at
@@ -39,8 +39,16 @@ _STATUS: Final[Mapping[str, Any]] = {
 """The status of a cluster that joined."""
 
 
-def hub_state(context: Context, placements: Sequence[Item[RawPlacement]]) -> "HubState | None":
+def hub_state(
+    context: Context,
+    placements: Sequence[Item[RawPlacement]],
+    *,
+    empty_scores: Collection[str] = (),
+) -> "HubState | None":
     """A hub with the clusters of the inventory, and with the predicates of these Placements.
+
+    It has no AddOnPlacementScores but those of ``empty_scores``, which have no scores on any
+    cluster: agents write such objects where a scorer never had a score.
 
     The Placements are named n/p0, n/p1 and so on. None if a cluster has a mistake, which another
     rule reports.
@@ -51,6 +59,9 @@ def hub_state(context: Context, placements: Sequence[Item[RawPlacement]]) -> "Hu
     objects = list(map(_as_joined, context.declared.clusters))
     if not objects:
         objects.append(_filled(NEW_NAME, {}, {}, {}))
+    names = [cluster["metadata"]["name"] for cluster in objects]
+    for resource in empty_scores:
+        objects += [_without_scores(resource, cluster=name) for name in names]
     for number, placement in enumerate(placements):
         objects.append(
             {
@@ -64,6 +75,15 @@ def hub_state(context: Context, placements: Sequence[Item[RawPlacement]]) -> "Hu
         return HubState.build(with_defaults(objects))
     except SimulatorInputError:
         return None
+
+
+def _without_scores(resource: str, *, cluster: str) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{_GROUP}/v1alpha1",
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": resource, "namespace": cluster},
+        "status": {},
+    }
 
 
 def _as_joined(cluster: Item[ManagedCluster]) -> dict[str, Any]:

@@ -1549,6 +1549,35 @@ RATIO = Code(
         """,
 )
 
+CEL_WITHOUT_SCORE = Code(
+    "DSF186",
+    Severity.WARNING,
+    "CEL predicate that a cluster without a score passes",
+    explanation="""
+        Where a scorer never had a score, its agent writes an AddOnPlacementScore that only says
+        why, without scores. `scores("x")` is then an empty list, for which `all(...)` and
+        `!...exists(...)` hold. Without the object the expression would fail and drop the cluster.
+        Ask for what must be there, as `onMissingScore: Exclude` does.
+        """,
+    bad="""
+        # apps/batch.yaml
+        spec:
+          predicates:
+            - requiredClusterSelector:
+                celSelector:
+                  celExpressions:
+                    - managedCluster.scores("cpu-mean").all(score, score.value > 50)
+        """,
+    good="""
+        # apps/batch.yaml
+        spec:
+          predicates:
+            - requiredClusterSelector:
+                labelSelector:
+                  matchLabels: {env: prod}
+        """,
+)
+
 UNSET_IMAGE = Code(
     "DSF191",
     Severity.NOTICE,

@@ -5,7 +5,7 @@ what only the hub has is not reported: the inventory has few claims, for instanc
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from gitops_dsf.argocd import fields
@@ -42,6 +42,8 @@ _FIELDS: Final = (
 )
 """Fields that expressions read, for suggestions."""
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SCORES: Final = re.compile(r"""\.scores\(\s*["']([^"'\\]*)["']\s*\)""")
+"""A call of scores() with a name that is written out."""
 _STATUS: Final = re.compile(r"^[A-Z_]+: ")
 """The code that the engine writes before a message."""
 _MISSING: Final = re.compile(r'Key not found in map : "(?P<key>.*)"', re.DOTALL)
@@ -56,6 +58,51 @@ def expressions_fail_on_no_cluster(context: Context) -> Iterator[Diagnostic]:
         return
     for number, placement in enumerate(placements):
         yield from _of_a_placement(context, placement, state, f"n/p{number}")
+
+
+@rule(needs=("ManagedCluster", "ManagedClusterSet"))
+def expressions_hold_without_a_score(context: Context) -> Iterator[Diagnostic]:
+    """Compares a cluster whose scorer never had a score with one without the object."""
+    ours = {scorer.resource_name for scorer in context.scorers.values()}
+    placements: list[Item[RawPlacement]] = []
+    for item in context.declared.placements:
+        if _can_be_asked(item) and any(_reads(text, ours) for _, text in _expressions(item)):
+            placements.append(item)
+    if not placements:
+        return
+    absent = hub_state(context, placements)
+    empty = hub_state(context, placements, empty_scores=sorted(ours))
+    if absent is None or empty is None:
+        return
+    for placement in placements:
+        for path, expression in _expressions(placement):
+            if not _reads(expression, ours):
+                continue
+            for position in range(len(empty.names)):
+                with_object = empty.cel.answer(expression, position)
+                if with_object is True and absent.cel.answer(expression, position) is not True:
+                    yield codes.CEL_WITHOUT_SCORE.at(
+                        placement.document.at(path),
+                        "the expression also holds for a cluster whose scorer never had a score"
+                        " there: its AddOnPlacementScore only says why, and scores(...) is an empty"
+                        " list",
+                        'ask for what must be there, such as scores("x").exists(score,'
+                        ' score.name == "x" && score.value > 50)',
+                    )
+                    break
+
+
+def _expressions(placement: Item[RawPlacement]) -> Iterator[tuple[FieldPath, str]]:
+    """The CEL expressions of a Placement whose predicates have no mistake, with their places."""
+    document = placement.document
+    for index in range(len(placement.value.spec.get("predicates") or ())):
+        for path in document.items(*_selector(index), "celSelector", "celExpressions"):
+            yield path, value_at(document.data, path)
+
+
+def _reads(expression: str, resources: Collection[str]) -> bool:
+    """Whether an expression reads a score of one of our scorers, by a name that it writes out."""
+    return any(resource in resources for resource in _SCORES.findall(expression))
 
 
 def _of_a_placement(
