@@ -37,6 +37,7 @@ def moment(text: str) -> datetime:
 
 def whole_seconds(text: str) -> int:
     """Parses a number of seconds, 1 or more."""
+    # int() also takes `+5` and `1_000`, which nobody means on a command line.
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds, 1 or more")
     return int(text)
@@ -158,6 +159,8 @@ def add_source(parser: argparse.ArgumentParser) -> None:
 def add_token_file(parser: argparse._ActionsContainer) -> None:
     """Adds --token-file, for a store of --prometheus."""
     parser.add_argument(
+        # A file, because the arguments of a process are in lists of processes, and in logs of
+        # pipelines.
         "--token-file",
         metavar="FILE",
         type=Path,

@@ -87,13 +87,13 @@ def _places(new: NewFleet) -> Iterator[str]:
         yield f"At the root of that repository are: {', '.join(sorted(new.root.files))}."
     yield from _additions(new.root.additions)
     if new.kept:
-        yield f"Left as they were: {', '.join(sorted(new.kept))}."
+        yield f"Not changed: {', '.join(sorted(new.kept))}."
 
 
 def _additions(additions: Mapping[str, str]) -> Iterator[str]:
     """What people must add to files that are there already."""
     for path, text in additions.items():
-        yield f"{path} of the git repository is there already and was left alone. Add to it:"
+        yield f"{path} of the git repository exists already, and was not changed. Add to it:"
         yield ""
         yield from textwrap.indent(text.rstrip("\n"), "    ").split("\n")
         yield ""

@@ -148,6 +148,8 @@ def plan(context: Context) -> CheckedFleet:
     declared = context.declared
     repository = declared.repository
     if repository is None:
+        # Without this, a missing rule would render a part of a fleet, and Argo CD would prune the
+        # rest.
         raise AssertionError("a repository without settings has an error; a rule is missing")
     scorers = tuple(context.complete[name] for name in sorted(context.complete))
     runs_on = _runs_on(scorers, context)

@@ -283,7 +283,7 @@ def test_what_is_there_stays_and_what_to_add_is_said(mono: Mono) -> None:
     assert {path: (mono.top / path).read_text("utf-8") for path in THERE} == THERE
     for path in THERE:
         assert (
-            f"{path} of the git repository is there already and was left alone. Add to it:" in said
+            f"{path} of the git repository exists already, and was not changed. Add to it:" in said
         )
     assert f"    include:\n      - local: {FOLDER}/.gitlab-ci.yml\n" in said
     assert f"    /{FOLDER}/scorers/ " in said
@@ -360,7 +360,7 @@ def test_the_first_commit_of_a_forge_stays(tmp_path: Path, wheels: Path) -> None
     repository.commit(FIRST_COMMIT)
     made = gitops_dsf("init", "fleet", *ALL, "--wheels", wheels, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
-    assert "Left as they were: .gitignore, LICENSE, README.md." in made.stdout
+    assert "Not changed: .gitignore, LICENSE, README.md." in made.stdout
     assert "README.md says what each folder is for" not in made.stdout
     for path, text in FIRST_COMMIT.items():
         assert (tmp_path / "fleet" / path).read_text("utf-8") == text

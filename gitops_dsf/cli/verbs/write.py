@@ -10,6 +10,7 @@ from gitops_dsf.cli.verb import verb
 
 
 def _extras(text: str) -> tuple[str, ...]:
+    # Imported where it is used: help and completion import this module, and must be fast.
     from gitops_dsf.cli.template import EXTRAS
 
     names = tuple(name.strip() for name in text.split(",") if name.strip())

@@ -84,6 +84,7 @@ def _branches(annotation: Any) -> list[Any]:  # noqa: ANN401 - any annotation
     origin = get_origin(annotation)
     if origin is Annotated:
         return _branches(get_args(annotation)[0])
+    # `X | None` in an annotation is a UnionType, and pydantic's own unions are typing.Union.
     if origin in {Union, UnionType}:
         return [branch for part in get_args(annotation) for branch in _branches(part)]
     return [annotation]

@@ -88,6 +88,8 @@ class Probing(Authored):
 
     interval_seconds: Annotated[int, Field(ge=1, le=3600)] = 30
     """Seconds between two rounds of probes."""
+    # Upstream's controller asks without a limit and one API after another, so one that hangs stops
+    # all checks (addon-contrib f5844b9).
     timeout_seconds: Annotated[int, Field(ge=1, le=60)] = 5
     """Seconds for each page, from connecting to the last byte."""
 
@@ -216,6 +218,7 @@ class Reconciler(Authored):
     """Secrets in hubNamespace with credentials for registries."""
     resources: ReconcilerResources = ReconcilerResources()
     """Requests and limits."""
+    # A second pod takes over within seconds. A new pod would first need a node and an image.
     replicas: Annotated[int, Field(ge=1, le=5)] = 2
     """Number of pods. One leads, and another one takes over within 17 s."""
     node_selector: Labels = {"kubernetes.io/os": "linux"}

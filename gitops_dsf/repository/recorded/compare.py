@@ -21,6 +21,7 @@ def compared(root: Path, names: Collection[str], texts: Mapping[str, str]) -> It
     `names` are the files that the reader found, and `texts` those that it could decode. Outside of
     a git repository nothing is expected.
     """
+    # A fleet that was unpacked from an archive is valid, too.
     if top_of(root) is None:
         return
     try:

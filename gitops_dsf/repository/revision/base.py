@@ -47,6 +47,7 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     Raises RevisionError when the revision is not in this clone, or a shallow clone lacks the
     history in which the merge base may be.
     """
+    # An unset variable in a pipeline is an empty argument.
     if not revision:
         raise RevisionError(
             "the revision to compare with is empty; name a commit, branch or tag, and look whether"

@@ -78,7 +78,7 @@ def _unread(document: Document, path: FieldPath, known: tuple[str, ...]) -> Diag
     hint = did_you_mean(name, known)
     return codes.UNKNOWN_FIELD.at(
         document.key_at(path),
-        f"{name} is not a field of {parent}: nobody reads it",
+        f"{name} is not a field of {parent}, so it has no effect",
         hint or f"known here: {names_text(sorted(known), most=12)}",
         severity=Severity.WARNING,
     )

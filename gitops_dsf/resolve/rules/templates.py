@@ -80,6 +80,8 @@ def templates_of_application_sets_work(context: Context) -> Iterator[Diagnostic]
         document = application_set.document
         spec = application_set.value.spec
         parameters = _parameters(spec.get("generators"))
+        # Argo CD has two languages of templates. This field chooses one for the whole
+        # ApplicationSet.
         if spec.get("goTemplate") is True:
             yield from _options(document, spec)
             yield from _go_templates(document, spec, parameters)
@@ -125,6 +127,7 @@ def _clusters_by_place(
     """
     by_lacking: dict[tuple[Read, ...], list[str]] = {}
     for name in sorted(clusters - frozenset.intersection(*having.values())):
+        # Thousands of clusters lack only a few combinations of labels.
         lacking = tuple(read for read, names in having.items() if name not in names)
         by_lacking.setdefault(lacking, []).append(name)
     by_place: dict[tuple[int, Read], list[str]] = {}

@@ -94,6 +94,7 @@ def queue_view(
     for drain in moves.maintenance.drains:
         if cluster in (None, drain.cluster):
             draining.append(_drain_view(drain))
+    # A fleet without a pace has no such section, and one where nothing moves needs none.
     if not (under_way or waiting or draining):
         return None
     return QueueView(

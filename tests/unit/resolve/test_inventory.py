@@ -62,21 +62,24 @@ def test_what_a_hub_prints_is_accepted(clusters: str) -> None:
             "labels: {env",
             "label: {env",
             (
-                "warning DSF013 3: label is not a field of metadata: nobody reads it; did you"
+                "warning DSF013 3: label is not a field of metadata, so it has no effect; did you"
                 " mean labels?"
             ),
         ),
         (
             "spec: {hubAcceptsClient: true}",
             "spec: {hubAcceptsClient: true, taint: []}",
-            "warning DSF013 4: taint is not a field of spec: nobody reads it; did you mean taints?",
+            (
+                "warning DSF013 4: taint is not a field of spec, so it has no effect; did you mean"
+                " taints?"
+            ),
         ),
         (
             "spec: {hubAcceptsClient: true}",
             "labels: {env: prod}",
             (
-                "warning DSF013 4: labels is not a field of a ManagedCluster: nobody reads"
-                " it; known here: apiV"
+                "warning DSF013 4: labels is not a field of a ManagedCluster, so it has"
+                " no effect; known here: apiV"
             ),
         ),
         (
@@ -101,7 +104,7 @@ def test_what_a_hub_prints_is_accepted(clusters: str) -> None:
             "spec: {hubAcceptsClient: true}",
             "status: {clusterClaim: [{name: a, value: b}]}",
             (
-                "warning DSF013 4: clusterClaim is not a field of status: nobody reads it;"
+                "warning DSF013 4: clusterClaim is not a field of status, so it has no effect;"
                 " did you mean"
             ),
         ),
@@ -119,4 +122,6 @@ def test_a_field_of_a_set() -> None:
         "metadata: {name: edge}\nspec: {selector: {selectorType: ExclusiveClusterSetLabel}}\n"
     )
     [said] = findings(f"{CLUSTER}---\n{text}")
-    assert said.startswith("warning DSF013 9: selector is not a field of spec: nobody reads it;")
+    assert said.startswith(
+        "warning DSF013 9: selector is not a field of spec, so it has no effect;"
+    )
