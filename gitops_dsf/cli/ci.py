@@ -117,6 +117,7 @@ def _preview(
         if not preview:
             return False
         preview += _page_link(args.page, pipeline)
+        preview += _trials(args.directory, base, store, len(preview))
         _hand_on(preview + _backtest(source, store, len(preview)), pipeline)
     return True
 
@@ -183,11 +184,17 @@ class _MetricStore(NamedTuple):
     """Why its token cannot be sent; empty if it can, or if there is none."""
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """What `diff` and `backtest` are given."""
+    def access(self) -> tuple[str, ...]:
+        """What `scorer try` is given."""
         options: tuple[str, ...] = ("--prometheus", self.url)
         if self.token_file is not None:
             options += ("--token-file", str(self.token_file))
+        return options
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What `diff` and `backtest` are given."""
+        options = self.access
         label = os.environ.get("GITOPS_DSF_CLUSTER_LABEL", "").strip()
         if label:
             options += ("--cluster-label", label)
@@ -226,6 +233,21 @@ def _usable(store: _MetricStore) -> tuple[str, ...]:
     if store.problem or not is_web_url(store.url) or is_store_page(store.url):
         return ()
     return store.options
+
+
+def _trials(directory: Path, base: str, store: _MetricStore, used: int) -> str:
+    """A line for each changed scorer, as a section of the comment; empty without one.
+
+    `used` is how many characters the comment has already. Without the extra `try`, or if the store
+    fails, the log says so, and no pull request stops.
+    """
+    if not _usable(store):
+        return ""
+    words = (str(directory), "--base", base, *store.access, "-o", "markdown")
+    _, section = _printed("scorer", "try", "--changed", *words)
+    if not section or used + len(section) > MAX_CHARACTERS:
+        return ""
+    return f"\n{section}"
 
 
 def _backtest(source: tuple[str, ...], store: _MetricStore, used: int) -> str:

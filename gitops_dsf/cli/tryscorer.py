@@ -8,8 +8,10 @@ import argparse
 import asyncio
 import logging
 import sys
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -30,14 +32,21 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.show.jsontext import json_text
-from gitops_dsf.show.scorertry import try_text
+from gitops_dsf.show.scorertry import changed_text, try_text
 from gitops_dsf.show.scorescale import scale_notes
 from gitops_dsf.simulator import Explanation, explain, simulate
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.urls.query_apis import instant, ranged
 from gitops_dsf.views.preview.hubstate import hub_state
 from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
-from gitops_dsf.views.scorertry import TryDropped, TryFailure, TryItem, TryOutput
+from gitops_dsf.views.preview.scorershift import changed_scorers
+from gitops_dsf.views.scorertry import (
+    TryDropped,
+    TryFailure,
+    TryItem,
+    TryOutput,
+    UntriedScorer,
+)
 from gitops_dsf.wording import did_you_mean_one_of, names_text, plural
 
 try:
@@ -57,6 +66,10 @@ except ModuleNotFoundError as error:
     ) from error
 
 PUBLISHED: Final = "AddOnPlacementScore"
+CHANGED_SECONDS: Final = 60.0
+"""For all changed scorers together. A pull request waits for them."""
+MAX_CHANGED: Final = 20
+"""Changed scorers that are tried."""
 _UNREACHABLE: Final = frozenset({"unreachable", "timeout", "connection_lost"})
 """Reasons that the agent may not have, because it calls from another place."""
 _NO_DATA: Final = "no_results"
@@ -90,18 +103,31 @@ def run(args: argparse.Namespace) -> int:
         check_store_url(args.prometheus)
     elif args.credentials is not None:
         raise UsageError("--credentials are those of a store; write --prometheus, too")
+    if args.changed:
+        # Then the only word is the folder.
+        args.directory = args.directory if args.scorer is None else Path(args.scorer)
+        if args.base is None:
+            raise UsageError("--changed compares with a revision; write --base, such as main")
+        if args.output == "json":
+            raise UsageError("-o json shows one scorer; name it, or leave --changed out")
+    elif args.scorer is None:
+        raise UsageError("name the scorer, or write --changed for all that --base has otherwise")
+    elif args.output == "markdown":
+        raise UsageError("-o markdown has one line for each scorer; write --changed, too")
     check_is_folder(args.directory)
     checked = check(args.directory)
     fleet = checked.fleet
     if fleet is None:
         show_findings(args.directory, checked.diagnostics, ending="no scorer was tried")
         return 1
-    trying = _trying(args, fleet, _scorer(fleet, args.scorer))
-    summary = _summary(args, trying.scorer)
     at = args.at or datetime.now(UTC)
     # What the agent logs is in the result. Without a handler Python would print it as it is.
     logging.getLogger("dsf_agent").addHandler(logging.NullHandler())
     base = None if args.base is None else base_fleet(args.directory, args.base).fleet
+    if args.changed and base is not None:
+        return _try_changed(args, base, fleet, at=at)
+    trying = _trying(args, fleet, _scorer(fleet, args.scorer))
+    summary = _summary(args, trying.scorer)
     trial = asyncio.run(_tried(args, trusted(base, fleet), trying, summary, at=at))
     output = _output(args, fleet, trying, summary, trial, at=at)
     sys.stdout.write(_formatted(output, args.output))
@@ -128,6 +154,42 @@ async def _tried(
             access=access,
             now=at.timestamp(),
         )
+
+
+def _try_changed(
+    args: argparse.Namespace, base: CheckedFleet, head: CheckedFleet, *, at: datetime
+) -> int:
+    """Prints one line for each scorer whose raw scores or values change, or nothing.
+
+    No scoring API is called: whoever may write a pull request names its host, and it would get what
+    the store says.
+    """
+    ends = time.monotonic() + CHANGED_SECONDS
+    tries: list[TryOutput | UntriedScorer] = []
+    for scorer in changed_scorers(base, head):
+        left = ends - time.monotonic()
+        if not scorer.spec.scored_by_query:
+            why = "a scoring API is called only for a scorer that is named"
+        elif len(tries) >= MAX_CHANGED or left <= 0:
+            why = "only the first scorers are tried"
+        else:
+            try:
+                # Which cluster is tried is the same for all, and said once.
+                trying = _trying(args, head, scorer)._replace(notes=())
+                summary = _summary(args, trying.scorer)
+                asked = asyncio.wait_for(
+                    _tried(args, trusted(base, head), trying, summary, at=at), left
+                )
+                trial = asyncio.run(asked)
+                tries.append(_output(args, head, trying, summary, trial, at=at))
+                continue
+            except UsageError as error:
+                why = str(error)
+            except TimeoutError:
+                why = f"the store did not answer within {CHANGED_SECONDS:.0f} s"
+        tries.append(UntriedScorer(scorer.name, why))
+    sys.stdout.write(changed_text(tries, as_markdown=args.output == "markdown"))
+    return int(any(isinstance(one, TryOutput) and one.failure is not None for one in tries))
 
 
 def _formatted(output: TryOutput, style: str) -> str:

@@ -1,12 +1,13 @@
 """What `scorer try` found, for a terminal: counts, items, remarks, and what they would decide."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from dsf_wire.text import printable_lines
+from gitops_dsf.show.markdown import code, escaped
 from gitops_dsf.show.tables import table
 from gitops_dsf.simulator import Explanation
-from gitops_dsf.views.scorertry import TryItem, TryOutput
+from gitops_dsf.views.scorertry import TryItem, TryOutput, UntriedScorer
 from gitops_dsf.wording import names_text, plural, shortened
 
 MAX_ITEMS: Final = 20
@@ -15,6 +16,8 @@ MAX_RAW: Final = 3
 """Raw scores of one item in the text."""
 MAX_QUERY: Final = 300
 """Characters of the query in the text."""
+MAX_LINE: Final = 400
+"""Characters of the line of a changed scorer."""
 MAX_EXPLANATIONS: Final = 10
 """Explanations in the text. JSON has all."""
 _DROPPED: Final[Mapping[str, str]] = {
@@ -55,6 +58,53 @@ def try_text(output: TryOutput) -> str:
     if output.items:
         text += f"\n{_items(output)}"
     return text + printable_lines(_placements(output))
+
+
+def changed_text(tries: Sequence[TryOutput | UntriedScorer], *, as_markdown: bool) -> str:
+    """One line for each changed scorer; empty without one."""
+    if not tries:
+        return ""
+    lines: list[str] = []
+    for one in tries:
+        name = code(one.scorer) if as_markdown else one.scorer
+        words = shortened(one.why if isinstance(one, UntriedScorer) else _line(one), most=MAX_LINE)
+        lines.append(f"- {name}: {escaped(words) if as_markdown else words}")
+    if as_markdown:
+        sources = dict.fromkeys(one.source for one in tries if isinstance(one, TryOutput))
+        where = ", ".join(code(source) for source in sources if source)
+        head = ["### What the changed scorers give", ""]
+        if where:
+            head.append(
+                f"One cycle of each, asked of {where}. For a scorer of agents these are the numbers"
+                " of this store, which may be those of several clusters."
+            )
+            head.append("")
+        lines = [*head, *lines]
+    return printable_lines(lines)
+
+
+def _line(output: TryOutput) -> str:
+    if output.failure is not None:
+        failure = output.failure
+        return f"no scores: {failure.hint or failure.message}"
+    parts = [f"{output.series} series, {plural(len(output.items), 'item')}"]
+    raw = [item.aggregate for item in output.items if item.aggregate is not None]
+    if raw:
+        parts.append(f"raw scores {_between(min(raw), max(raw))}")
+    values = [item.value for item in output.items]
+    if values:
+        parts.append(f"values {_between(min(values), max(values))}")
+    text = ", ".join(parts)
+    if output.missing:
+        text += f"; no item for {plural(len(output.missing), 'cluster')}"
+    for part in output.dropped:
+        why = _DROPPED.get(part.reason, part.reason)
+        text += f"; dropped {plural(part.count, 'result')}: {why}"
+    return "; ".join([text, *output.notes])
+
+
+def _between(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def _remarks(output: TryOutput) -> Iterable[str]:

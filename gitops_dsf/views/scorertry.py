@@ -3,6 +3,8 @@
 It does not know the agent, so that `schema` describes the JSON without it.
 """
 
+from typing import NamedTuple
+
 from msgspec import Struct
 
 from gitops_dsf.simulator import Explanation
@@ -70,3 +72,10 @@ class TryOutput(Struct, frozen=True, kw_only=True, rename="camel"):
     """Placements that rank clusters by this scorer."""
     explanations: tuple[Explanation, ...]
     """What these would make of the values; empty without the scores of a hub."""
+
+
+class UntriedScorer(NamedTuple):
+    """A scorer of which no cycle was run."""
+
+    scorer: str
+    why: str

@@ -307,6 +307,7 @@ examples:
   gitops-dsf scorer try cpu-headroom --prometheus https://prometheus.example.com
   gitops-dsf scorer try cpu-headroom --prometheus URL --cluster eu-1 --at 2026-06-01T08:00:00Z
   gitops-dsf scorer try cpu-headroom --prometheus URL --context hub -o json
+  gitops-dsf scorer try --changed --base origin/main --prometheus URL
 
 exit codes: 0 there are scores; 1 there are none, or the repository has errors; 2 wrong usage
 """,
@@ -317,8 +318,14 @@ exit codes: 0 there are scores; 1 there are none, or the repository has errors; 
 
 
 def _add_try(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scorer", metavar="NAME", help="name of the DynamicScorer")
+    parser.add_argument("scorer", metavar="NAME", nargs="?", help="name of the DynamicScorer")
     add_directory(parser)
+    parser.add_argument(
+        "--changed",
+        action="store_true",
+        help="in place of NAME: one line for each scorer that gives or publishes other scores than"
+        " that of --base; no scoring API is called",
+    )
     parser.add_argument(
         "--prometheus",
         metavar="URL",
@@ -330,8 +337,8 @@ def _add_try(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base",
         metavar="REV",
-        help="with --credentials: the revision that says which hosts see them; the working tree by"
-        " default",
+        help="the revision of --changed, and the one that says which hosts see --credentials; for"
+        " that the working tree by default",
     )
     parser.add_argument(
         "--cluster",
@@ -342,7 +349,7 @@ def _add_try(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at", metavar="TIME", type=moment, help="ask as of this time; now by default"
     )
-    add_output(parser, "text", "json")
+    add_output(parser, "text", "json", "markdown")
     add_source(parser)
 
 

@@ -64,9 +64,22 @@ class ScorerShift:
         return self.runs - self.ran
 
     @property
+    def changes_scores(self) -> bool:
+        """Whether a cluster that keeps it may get another score."""
+        return bool(self.other_variant) or self.effect is not ScoreEffect.NONE
+
+    @property
     def keeps_scores(self) -> bool:
         """Whether no score of it changes or becomes unknown."""
-        return self.ran == self.runs and not self.other_variant and self.effect is ScoreEffect.NONE
+        return self.ran == self.runs and not self.changes_scores
+
+
+def changed_scorers(base: CheckedFleet, head: CheckedFleet) -> Iterator[EffectiveScorer]:
+    """The scorers of the head that are new, or that give or publish other scores, by name."""
+    for after in head.scorers:
+        before = base.predecessor_of(after) or base.scorer_by_name.get(after.name)
+        if before is None or shift_of(before, after, base, head).changes_scores:
+            yield after
 
 
 def shift_of(

@@ -526,3 +526,80 @@ def test_a_store_that_cannot_be_reached_is_a_sentence(fleet: Path, store: Peer) 
     output = tried(fleet, "cpu-headroom", "--prometheus", store.url, code=1)
     assert (output["failure"]["stage"], output["failure"]["reason"]) == ("fetch", "unreachable")
     assert store.url in output["failure"]["message"]
+
+
+@pytest.fixture
+def merged(fleet: Path) -> Path:
+    """The fleet as a git repository, committed."""
+    git("init", "--quiet", "--initial-branch=main", folder=fleet)
+    git("add", "--all", folder=fleet)
+    git("commit", "--quiet", "--message", "base", folder=fleet)
+    return fleet
+
+
+def changed(fleet: Path, *words: str, code: int = 0) -> str:
+    done = gitops_dsf("scorer", "try", "--changed", fleet, "--base", "main", *words)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_each_changed_scorer_has_one_line(merged: Path, store: Peer, api: Peer) -> None:
+    store.says(vector(({"node": "a"}, "0.375")))
+    edit(merged, CPU, "description: ", "description: New. ")
+    assert changed(merged, "--prometheus", store.url) == "", "only a description changed"
+    assert store.asked == []
+    edit(merged, CPU, "100 * avg", "avg")
+    (merged / "scorers" / "by-api.yaml").write_text(API.replace("API_URL", api.url))
+    (merged / "scorers" / "by-node.yaml").write_text(BY_NODE)
+    lines = changed(merged, "--prometheus", store.url).splitlines()
+    assert lines[0] == "- by-api: a scoring API is called only for a scorer that is named"
+    assert api.asked == [], "whoever writes a pull request names its host"
+    assert lines[1].startswith("- by-node: 1 series, 1 item, raw scores 0.375, values 1; ")
+    assert lines[2] == (
+        "- cpu-headroom: 1 series, 1 item, raw scores 0.375, values 1; max is 100, and every raw"
+        " score is between 0 and 1; the query probably gives a ratio: write max: 1, or multiply the"
+        " query by 100"
+    )
+    assert len(lines) == 3
+    comment = changed(merged, "--prometheus", store.url, "-o", "markdown")
+    assert comment.startswith("### What the changed scorers give\n\nOne cycle of each, asked of `")
+    assert "\n- `cpu-headroom`: 1 series, 1 item, raw scores 0.375, values 1; " in comment
+
+
+def test_a_changed_scorer_without_scores_is_named(merged: Path, store: Peer) -> None:
+    store.says(vector())
+    edit(merged, CPU, "node_cpu_seconds_total", "node_cpu_second_total")
+    [line] = changed(merged, "--prometheus", store.url, code=1).splitlines()
+    assert line.startswith("- cpu-headroom: no scores: the store knows no series for this query")
+
+
+def test_a_pull_request_has_a_line_for_each_changed_scorer(merged: Path, store: Peer) -> None:
+    store.says(vector(({}, "37.5")))
+    environ = {
+        "GITLAB_CI": "true",
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": "main",
+        "GITOPS_DSF_PROMETHEUS": store.url,
+        "GITOPS_DSF_CLUSTER_LABEL": "cluster",
+    }
+    without = gitops_dsf("ci", "check", cwd=merged, environ=environ).stdout
+    assert "### What the changed scorers give" not in without
+    edit(merged, CPU, "[1h]", "[2h]")
+    text = gitops_dsf("ci", "check", cwd=merged, environ=environ).stdout
+    assert "- `cpu-headroom`: 1 series, 1 item, raw scores 37.5, values 38" in text
+    assert text.index("<!-- gitops-dsf-preview -->") < text.index("### What the changed scorers")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--changed",), "--changed compares with a revision; write --base"),
+        (("--changed", "--base", "main", "-o", "json"), "-o json shows one scorer"),
+        ((), "name the scorer, or write --changed"),
+        (("cpu-headroom", "-o", "markdown"), "-o markdown has one line for each scorer"),
+        (("cpu-headroom", "--credentials", "x"), "write --prometheus, too"),
+    ],
+)
+def test_words_that_do_not_go_together_are_refused(words: tuple[str, ...], told: str) -> None:
+    done = gitops_dsf("scorer", "try", *words)
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr
