@@ -11,6 +11,7 @@ TEST_WORKERS ?= 4
 # Each has a control plane of its own, with about 2.5 GB of memory.
 HUB_WORKERS ?= 2
 DEMO_ARGS ?=
+CASES ?=
 NAME ?= $(patsubst benchmarks/bench_%.py,%,$(wildcard benchmarks/bench_*.py))
 # Of all readers of make fuzz.
 MINUTES ?= 10
@@ -112,8 +113,9 @@ wheel: install ## the five distributions into dist/
 images: install ## three OCI images and their bills of materials into dist/ (buildah; IMAGES="agent cli" for some, ARCHITECTURE=arm64, BASE=another base)
 	$(PY) -m tools.release --images $(IMAGES) $(addprefix --architecture ,$(ARCHITECTURE)) $(addprefix --base ,$(BASE)) --out dist
 
-screenshots: install ## pictures of pages for the documentation, taken with Chromium
-	$(PY) -m tools.screenshots
+screenshots: install ## pictures of pages for the documentation, taken with Chromium (CASES=all for comments of previews, into dist/pictures)
+	$(if $(CASES),,$(PY) -m tools.screenshots)
+	$(PY) -m tests.pictures $(CASES)
 
 site: install ## the documentation site into dist/site; a broken link fails the build
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group site --inexact

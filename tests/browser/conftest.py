@@ -29,8 +29,9 @@ class Seen:
 Opener = Callable[..., tuple[Page, Seen]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def chromium() -> Iterator[Browser]:
+    """A browser for one test: while it is there, an event loop runs, and no other may begin."""
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         reason = f"none of {', '.join(BROWSERS)} is installed"

@@ -61,7 +61,7 @@ def certainty_text(comparison: Comparison) -> str:
     if open_moves:
         text = _open_text(open_moves, len(moves))
     elif any(map(_is_told_by_bounds, moves)):
-        text = "certain: the new scores are known between bounds, and the bounds decide"
+        text = "certain; the new scores are known between bounds, and the bounds decide"
     else:
         text = "certain, by the scores as they were seen"
     if paced is not UNSET and paced.unknown:
@@ -73,7 +73,7 @@ def certainty_text(comparison: Comparison) -> str:
 
 
 def _open_text(open_moves: list[DecisionMove], count: int) -> str:
-    if all(move.is_bounded for move in open_moves):
+    if all(move.bounded for move in open_moves):
         if count == 1:
             return "the decision is open, because the bounds of the new scores overlap"
         return (
@@ -81,10 +81,10 @@ def _open_text(open_moves: list[DecisionMove], count: int) -> str:
             " of the new scores overlap"
         )
     if count == 1:
-        return "the decision is open until the changed scorers have run"
+        return "the decision is open until the scorers have run"
     return (
-        f"{len(open_moves)} of {count} decisions {be(len(open_moves))} open until the changed"
-        " scorers have run"
+        f"{len(open_moves)} of {count} decisions {be(len(open_moves))} open until the scorers"
+        " have run"
     )
 
 

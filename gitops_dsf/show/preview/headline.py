@@ -94,7 +94,7 @@ def counts_of(moves: tuple[DecisionMove, ...]) -> MoveCounts:
         if move.kind is MoveKind.OPEN and not starts_somewhere(move):
             # A decision that no application follows may move, too.
             open_applications += max(1, len(move.followers))
-            is_bounded = is_bounded and move.is_bounded
+            is_bounded = is_bounded and move.bounded
             continue
         others += not move.followers
         # An application that had no cluster starts, whether it is new or was waiting for one.
@@ -129,5 +129,5 @@ def counts_text(counts: MoveCounts) -> str:
         clauses.append(f"{plural(counts.open_applications, 'application')} may move")
     sentence = and_text(clauses)
     if counts.open_applications and not counts.is_bounded:
-        return f"{sentence}; that is known once the changed scorers have run"
+        return f"{sentence}; that is known once the scorers have run"
     return sentence

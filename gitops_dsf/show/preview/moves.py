@@ -1,6 +1,6 @@
-"""The moves of a preview: a line or a row each, the scores behind them, and those of the pace."""
+"""The moves of a preview: a line each, the scores behind them, and those of the pace."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import UNSET
@@ -27,16 +27,10 @@ from gitops_dsf.wording import and_text, choice_text, names_text, plural, priori
 
 MAX_LISTED: Final = 5
 """Moves on the first screen, where each is a line or two."""
+MAX_CHOICE: Final = 3
+"""Clusters of which one may be selected, in place of `unknown`."""
 _NEW: Final = frozenset({MoveKind.NEW, MoveKind.START})
 _GONE: Final = frozenset({MoveKind.REMOVE, MoveKind.FOLLOW})
-_NO_ORIGIN: Final[Mapping[MoveKind, str]] = {MoveKind.NEW: "(new)", MoveKind.GROW: "(stays)"}
-"""In place of the clusters that a decision leaves."""
-_NO_TARGET: Final[Mapping[MoveKind, str]] = {
-    MoveKind.REMOVE: "(removed)",
-    MoveKind.FOLLOW: "(removed)",
-    MoveKind.SHRINK: "(stays)",
-}
-"""In place of the clusters that a decision moves to."""
 
 
 class _Weight(NamedTuple):
@@ -89,10 +83,10 @@ def written_text(written: WrittenPlacement) -> str:
 
 
 def move_sections(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
-    """All moves as a table, where the first screen has not all, and the scores behind them."""
+    """The moves for which the first screen has no room, and the scores behind all of them."""
     moves = comparison.moves or ()
     if len(moves) > MAX_LISTED:
-        yield from folded(f"All moves ({len(moves)})", _table(moves, limits))
+        yield from folded(f"More moves ({len(moves) - MAX_LISTED})", _more(moves, limits))
     standing = [move for move in moves if move.standings and move.kind not in _GONE]
     if standing:
         yield from folded("Scores before and after", _standings(standing, limits))
@@ -118,26 +112,12 @@ def _waves(paced: PacedChange, limits: PageLimits) -> Iterator[str]:
     yield from sentences(wave_lines(paced.waves), paced.waves, "wave", limits)
 
 
-def _table(moves: Sequence[DecisionMove], limits: PageLimits) -> Iterator[str]:
-    yield "| application | from | to | reason |"
-    yield "|---|---|---|---|"
-    for move in moves[: limits.moves]:
-        yield _row(move, limits)
-    yield from left_out(moves, "move", limits, prefix="\n", rows=limits.moves)
-
-
-def _row(move: DecisionMove, limits: PageLimits) -> str:
-    origin = names_text(move.origin, most=limits.names)
-    target = names_text(_known(move), most=limits.names)
-    if move.kind is MoveKind.OPEN:
-        target = _open_target(move)
-    if not origin:
-        origin = _NO_ORIGIN.get(move.kind, "nowhere")
-    if not target:
-        target = _NO_TARGET.get(move.kind, "nowhere")
-    reason = limits.plain(move.reason[: 2 * limits.width])
-    title = code(_title(move, limits))
-    return f"| {title} | {limits.plain(origin)} | {limits.plain(target)} | {reason} |"
+def _more(moves: Sequence[DecisionMove], limits: PageLimits) -> Iterator[str]:
+    # A table with a reason in each row fits neither a telephone nor a terminal.
+    visible = moves[: limits.moves]
+    for move in visible[MAX_LISTED:]:
+        yield f"- {move_line(move, limits)}"
+    yield from left_out(moves, "move", limits, prefix="- ", rows=max(len(visible), MAX_LISTED))
 
 
 def _title(move: DecisionMove, limits: PageLimits) -> str:
@@ -153,9 +133,10 @@ def _known(move: DecisionMove) -> Sequence[str]:
 
 
 def _open_target(move: DecisionMove) -> str:
-    """The clusters that may be selected, where they are few and their scores have bounds."""
-    choice = choice_text(move.possible, move.open_places or 0)
-    return choice if choice and move.is_bounded else UNKNOWN
+    """The clusters that may be selected, where they are few."""
+    # Of unknown scores a reader learns nothing from three names, which are often all that exist.
+    most = MAX_CHOICE if move.bounded else 2
+    return choice_text(move.possible, move.open_places or 0, most=most) or UNKNOWN
 
 
 def _standings(moves: Sequence[DecisionMove], limits: PageLimits) -> Iterator[str]:

@@ -63,7 +63,7 @@ def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]
         # What people decide by comes first, then what they must read. The rest is there to open.
         evidence += raw_score_text(preview.raw_scores)
         yield from first_screen(preview, comparison, evidence, limits)
-    yield f"\n{limits.plain(preview.head)} compared with {code(preview.base)}"
+    yield f"\nCompared: {limits.plain(preview.head)} with {code(preview.base)}"
     if comparison is None:
         return
     yield from maintenance_section(comparison, limits)

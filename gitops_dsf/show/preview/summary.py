@@ -1,4 +1,4 @@
-"""The numbers of a preview: a table of objects, and how many clusters change."""
+"""The numbers of a preview: how many objects of each kind and how many clusters change."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -9,7 +9,7 @@ from gitops_dsf.views.preview.build import Comparison
 from gitops_dsf.views.preview.summary import Summary
 from gitops_dsf.wording import names_text, plural
 
-_ROWS: Final = {
+_TITLES: Final = {
     "scorers": "scorers",
     "clusters": "clusters in the inventory",
     "works": "ManifestWorks",
@@ -17,7 +17,7 @@ _ROWS: Final = {
     "application_sets": "ApplicationSets",
     "other": "other rendered objects",
 }
-"""Titles of the table, by field of the summary."""
+"""Kinds of objects, by field of the summary."""
 
 
 def object_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
@@ -26,19 +26,18 @@ def object_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
 
 
 def _lines(summary: Summary, limits: PageLimits) -> Iterator[str]:
-    yield from _table(summary)
-    clusters = list(_clusters(summary, limits))
-    if clusters:
-        yield ""
-        yield from clusters
+    lines = [*_kinds(summary), *_clusters(summary, limits)]
+    yield from lines or ("- nothing comes, goes or changes",)
 
 
-def _table(summary: Summary) -> Iterator[str]:
-    yield "| | added | removed | changed | now |"
-    yield "|---|--:|--:|--:|--:|"
-    for field, title in _ROWS.items():
+def _kinds(summary: Summary) -> Iterator[str]:
+    """A line for each kind of which something changes. A table would not fit a telephone."""
+    for field, title in _TITLES.items():
         count = getattr(summary, field)
-        yield f"| {title} | {count.added} | {count.removed} | {count.changed} | {count.total} |"
+        parts = {"added": count.added, "removed": count.removed, "changed": count.changed}
+        changes = [f"{number} {change}" for change, number in parts.items() if number]
+        if changes:
+            yield f"- {title}: {', '.join(changes)}; {count.total} now"
 
 
 def _clusters(summary: Summary, limits: PageLimits) -> Iterator[str]:

@@ -138,14 +138,8 @@ class DecisionMove(
     kind: MoveKind = MoveKind.MOVE
     written: WrittenPlacement | UnsetType = UNSET
     """Of a new Placement of a ScoredApplication or ScoredPlacement."""
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether it is known between which bounds the scores of its clusters will be."""
-        return bool(self.standings) and all(
-            standing.after != UNKNOWN or standing.after_low is not None
-            for standing in self.standings
-        )
+    bounded: bool = True
+    """Whether all scores that decide are known, or known between bounds that are not everything."""
 
 
 class _WeightedScore(NamedTuple):
@@ -219,6 +213,7 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         possible=possible,
         open_places=open_places,
         kind=kind,
+        bounded=pair.is_decided or is_bounded(pair),
     )
 
 

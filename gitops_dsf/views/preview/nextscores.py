@@ -153,7 +153,7 @@ def _by_raw_scores(
 def _why_unbounded(shift: ScorerShift, cluster: str, *, is_unread: bool) -> str:
     """Why the present score of a cluster says nothing of the new one; empty if it does."""
     if cluster not in shift.ran:
-        return "it has not run on this cluster yet"
+        return "it has not run there yet"
     if shift.effect is ScoreEffect.UNKNOWN:
         return f"{', '.join(shift.causes)} changed"
     if cluster in shift.other_variant:

@@ -86,7 +86,7 @@ def test_the_preview_of_the_pull_request_tells_the_move_and_it_comes_true(told: 
     preview, merged = told.said.split("It is merged and delivered")
     assert "**1 application moves**" in preview
     assert (
-        "| `argocd/guestbook` | eu-west-1 | eu-north-1 | vcpu-cost: scoreRange changed;" in preview
+        "- `argocd/guestbook` **eu-west-1 → eu-north-1**: vcpu-cost: scoreRange changed;" in preview
     )
     assert "guestbook would move from eu-west-1 to eu-north-1." in " ".join(preview.split())
     by_commit = told.history["moves"][1]

@@ -24,7 +24,8 @@ from tests.integration.preview.gitfleet import save
 from tests.support.agent.published import PublishedScores, Result
 from tests.support.commandline import gitops_dsf
 
-NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC).timestamp()
+SEEN = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
+NOW = SEEN.timestamp()
 RAW = {
     "eu-west-1": {"cpu-headroom-forecast": 80.0, "vcpu-cost": 6.2},
     "eu-north-1": {"cpu-headroom-forecast": 60.0, "vcpu-cost": 3.6},
@@ -62,7 +63,13 @@ def run_agents(
             hub[cluster].cycle(summarise(scorers[name]), [Result(raw)], now=now)
 
 
-def state_of(hub: Mapping[str, PublishedScores], folder: Path, *, chosen: str) -> Path:
+def state_of(
+    hub: Mapping[str, PublishedScores],
+    folder: Path,
+    *,
+    chosen: str,
+    seen: datetime = SEEN,
+) -> Path:
     """What the preview reads of the hub."""
     scores = {
         name: {
@@ -73,7 +80,6 @@ def state_of(hub: Mapping[str, PublishedScores], folder: Path, *, chosen: str) -
     decision = decision_of(
         namespace="argocd", name="guestbook-decision-1", placement="guestbook", clusters=(chosen,)
     )
-    seen = datetime.fromtimestamp(NOW, UTC)
     snapshot = Snapshot(origin="test", observed_at=seen, scores=scores, decisions=(decision,))
     return save(snapshot, folder)
 

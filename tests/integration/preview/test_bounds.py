@@ -71,7 +71,7 @@ def test_people_read_between_which_points_a_certain_move_is(
         " eu-1 9 to 12 points" in first_screen
     )
     assert (
-        "- **How sure:** certain: the new scores are known between bounds, and the bounds decide"
+        "- **How sure:** certain; the new scores are known between bounds, and the bounds decide"
         in first_screen
     )
     assert [line for line in first_screen if line.endswith("seen 5 min ago")]

@@ -221,7 +221,7 @@ def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str
     found = run.json("diff", attacked.path, "--base", "main", *head, "--exit-code", code=1)
     assert found["foreignFiles"] == ["platform/admin.yaml"]
     markdown = run.shown(attacked, *head, "-o", "markdown")
-    assert markdown.index(ADMIN) < markdown.index("| scorers")
+    assert markdown.index(ADMIN) < markdown.index("<summary>Objects and clusters")
 
 
 def test_a_tree_that_is_not_rendered_yet_is_not_foreign(fleet: GitFleet, run: Run) -> None:

@@ -37,8 +37,8 @@ def first_screen(
     """The lines between the title and the line that names the revisions, without empty ones."""
     shown = ("diff", fleet.path, "--base", base, *arguments)
     text = run(*shown, "-o", "markdown")
-    screen = text.partition("\nthe working tree compared with ")[0]
-    terminal = run(*shown).partition("\nthe working tree compared with ")[0]
+    screen = text.partition("\nCompared: the working tree with ")[0]
+    terminal = run(*shown).partition("\nCompared: the working tree with ")[0]
     assert screen != text
     assert len(rows(screen)) <= MAX_LINES
     assert len(rows(terminal)) <= MAX_LINES
@@ -119,9 +119,9 @@ def test_a_new_application_on_an_unknown_cluster_starts_all_the_same(
     assert screen[0] == "**1 application starts**"
     assert screen[1].startswith(
         "- `argocd/shop` is new and starts on **unknown** (1 cluster of fleet, by net, stickiness"
-        " 20): net: it has not run on this cluster yet, so any of 3 clusters may be selected"
+        " 20): net: it has not run there yet, so any of 3 clusters may be selected"
     )
-    assert screen[2] == "- **How sure:** the decision is open until the changed scorers have run"
+    assert screen[2] == "- **How sure:** the decision is open until the scorers have run"
 
 
 def test_an_application_that_is_removed_does_not_move_to_nowhere(
@@ -219,11 +219,23 @@ def test_without_data_nothing_is_called_certain(fleet: GitFleet, run: Run) -> No
 def test_a_decision_that_waits_for_scores_is_open(fleet: GitFleet, scores: Path, run: Run) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
     screen = first_screen(fleet, run, "--scores", scores)
-    assert screen[0] == (
-        "**1 application may move; that is known once the changed scorers have run**"
-    )
-    assert screen[2] == "- **How sure:** the decision is open until the changed scorers have run"
+    assert screen[0] == ("**1 application may move; that is known once the scorers have run**")
+    assert screen[2] == "- **How sure:** the decision is open until the scorers have run"
     assert screen[3] == NOBODY, "no filter reads the scores"
+
+
+def test_a_new_cluster_has_no_bounds(fleet: GitFleet, scores: Path, run: Run) -> None:
+    """Its scores may be anything, and only it may be better."""
+    fleet.write("clusters/new.yaml", cluster("eu-3", "eu"))
+    screen = first_screen(fleet, run, "--scores", scores)
+    assert screen[:3] == [
+        "**1 application may move; that is known once the scorers have run**",
+        (
+            "- `argocd/guestbook` may move, **eu-1 → eu-1 or eu-3**: cpu: it has not run there"
+            " yet, so any of 2 clusters may be selected; by the present scores it would stay"
+        ),
+        "- **How sure:** the decision is open until the scorers have run",
+    ]
 
 
 def test_an_application_that_may_have_nowhere_to_go_is_not_called_safe(
@@ -274,8 +286,10 @@ def test_many_moves_fit_and_the_rest_is_counted(tmp_path: Path, run: Run) -> Non
         f"- `argocd/{name}` **c1 → c2*" for name in NAMES[:5]
     ]
     assert screen[6] == "- and 15 more, below"
-    text = run.shown(fleet, "--scores", hub)
-    assert text.count("\n| `argocd/app-") == 20, "the table has all"
+    rest = run.shown(fleet, "--scores", hub).partition("\n#### More moves (15)\n\n")[2]
+    assert [line.partition("` **")[0] for line in rest.splitlines()[:15]] == [
+        f"- `argocd/{name}" for name in NAMES[5:]
+    ]
 
 
 def test_a_fleet_of_the_worst_fits_a_screen(tmp_path: Path, run: Run) -> None:

@@ -130,7 +130,7 @@ def test_whether_a_score_will_exist_is_unknown_too(
     fleet.write("scorers/cpu.yaml", scorer("cpu"))
     [move] = run.compared(fleet, "--scores", where)["moves"]
     assert move["to"] == "unknown"
-    assert "cpu: it has not run on this cluster yet" in move["reason"]
+    assert "cpu: it has not run there yet" in move["reason"]
 
 
 def test_the_sets_that_ocm_makes_itself(fleet: GitFleet, scores: Path, run: Run) -> None:

@@ -131,9 +131,9 @@ def test_diff_shows_the_moves_before_what_was_edited(wide: Wide, run: Run) -> No
     listed = [n for n, line in enumerate(lines) if line.startswith("- `argocd/app-")][:5]
     assert listed == [4, 5, 6, 7, 8], "the first screen has the first moves"
     assert lines[9] == "- and 55 more, below"
-    assert sum(line.startswith("| `argocd/app-") for line in lines) == 40
+    assert sum(line.startswith("- `argocd/app-") and "→" in line for line in lines) == 40
     for left_out in (
-        "... and 20 moves more; `gitops-dsf diff --all` shows all",
+        "- ... and 20 moves more; `gitops-dsf diff --all` shows all",
         "... and 10 scorers more; `gitops-dsf diff --all` shows all",
     ):
         assert left_out in lines
@@ -150,7 +150,7 @@ def test_warnings_of_single_applications_hide_no_other(wide: Wide, run: Run) -> 
 def test_diff_shows_all_on_request_and_in_json(wide: Wide, run: Run) -> None:
     words = ("diff", wide.changed, "--base", "main", "--scores", wide.hub)
     whole = run(*words, "--all").splitlines()
-    assert sum(line.startswith("| `argocd/app-") for line in whole) == 60
+    assert sum(line.startswith("- `argocd/app-") and "→" in line for line in whole) == 60
     assert sum(line.startswith("**`s") for line in whole) == 20
     assert not any("--all" in line for line in whole)
     found = run.json(*words)["comparison"]

@@ -5,7 +5,7 @@ import pytest
 from gitops_dsf.show.preview.headline import MoveCounts, counts_text
 from gitops_dsf.views.preview.moves import MoveKind
 
-RUN = "; that is known once the changed scorers have run"
+RUN = "; that is known once the scorers have run"
 
 
 @pytest.mark.parametrize(

@@ -270,7 +270,7 @@ def test_where_it_runs_anew_its_scores_are_unknown(tmp_path: Path) -> None:
     before = fleet(tmp_path / "a", scorer("cpu", clusterSelector={"matchLabels": {"region": "eu"}}))
     found = next_scores(before, fleet(tmp_path / "b", scorer("cpu")), SNAPSHOT, now=NOW)
     assert {name: cell.why for name, cell in found.unknown["cpu"].items()} == {
-        "us-1": "it has not run on this cluster yet"
+        "us-1": "it has not run there yet"
     }
     everything = next_scores(None, fleet(tmp_path / "c", scorer("cpu")), SNAPSHOT, now=NOW)
     assert set(everything.unknown["cpu"]) == set(CLUSTERS)
