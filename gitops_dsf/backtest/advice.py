@@ -155,13 +155,14 @@ def _is_worth_it(trial: Trial, written: Trial) -> bool:
 
 def _distance(trial: Trial, front: Sequence[Trial]) -> float:
     """How far a trial is from the fewest moves and the least regret of the front, by its ranges."""
-    moves = [other.moves for other in front]
-    regrets = [other.regret for other in front]
+    # The front is in order of moves, and then the regret falls.
+    fewest_moves = front[0].moves
+    least_regret = front[-1].regret
     # A front of one trial has no range.
-    range_of_moves = max(moves) - min(moves) or 1
-    range_of_regrets = max(regrets) - min(regrets) or 1.0
-    more_moves = (trial.moves - min(moves)) / range_of_moves
-    more_regret = (trial.regret - min(regrets)) / range_of_regrets
+    range_of_moves = front[-1].moves - fewest_moves or 1
+    range_of_regrets = front[0].regret - least_regret or 1.0
+    more_moves = (trial.moves - fewest_moves) / range_of_moves
+    more_regret = (trial.regret - least_regret) / range_of_regrets
     return float((more_moves**2 + more_regret**2) ** 0.5)
 
 

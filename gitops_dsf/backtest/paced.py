@@ -58,17 +58,20 @@ class PacedReplay:
     ) -> None:
         """The Placements are those that people wrote, and none of them is special."""
         self._placements = sorted(placements, key=lambda prepared: prepared.key)
-        keys = [prepared.key for prepared in self._placements]
-        self._paced = {key: paced[key] for key in keys}
+        self._paced: dict[str, Paced] = {}
+        self._decided: list[list[GridDecision]] = []
+        self._waits: dict[str, list[PaceWait]] = {}
+        for prepared in self._placements:
+            self._paced[prepared.key] = paced[prepared.key]
+            self._decided.append([])
+            self._waits[prepared.key] = []
         self._pace = pace
         self._state = state
         self._grid = scores.grid
         self._table = PacedTable(self._placements, self._paced, scores)
         self._remembered = remembered(pace, (item.ranking for item in self._paced.values()))
-        self._decided: list[list[GridDecision]] = [[] for _ in keys]
-        self._lost = [0] * len(keys)
+        self._lost = [0] * len(self._placements)
         self._waiting_since: dict[str, float] = {}
-        self._waits: dict[str, list[PaceWait]] = {key: [] for key in keys}
         self.ledger = Ledger()
         """The moves that are under way at the last point, and those that ended shortly before."""
 

@@ -48,17 +48,20 @@ class PacedTable:
     ) -> None:
         self.placements = placements
         self.scores = scores
-        self.paced = [paced[prepared.key] for prepared in placements]
-        self.rows = {prepared.key: row for row, prepared in enumerate(placements)}
+        self.paced: list[Paced] = []
+        self.rows: dict[str, int] = {}
+        self.wanted: list[int] = []
         names: set[str] = set()
-        for prepared in placements:
+        for row, prepared in enumerate(placements):
+            self.paced.append(paced[prepared.key])
+            self.rows[prepared.key] = row
+            # A paced Placement names a number of clusters.
+            self.wanted.append(prepared.placement.spec.number_of_clusters or 0)
             names.update(prepared.names)
         self.names = sorted(names)
         self.columns = {name: column for column, name in enumerate(self.names)}
         self.width = max(1, len(self.names))
         self.members: Bools = np.zeros((len(placements), len(self.names)), dtype=np.bool_)
-        # A paced Placement names a number of clusters.
-        self.wanted = [prepared.placement.spec.number_of_clusters or 0 for prepared in placements]
         steady = [prepared.steady for prepared in placements]
         self.bonus = np.array(steady, dtype=np.int64) * MAX_SCORE
         """What Steady gives each Placement."""

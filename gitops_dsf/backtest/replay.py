@@ -62,7 +62,9 @@ class Replay:
                 self._others.append(_OtherDecision(decision.number, line.key, decision.clusters))
         self._others.sort(reverse=True)
         self._tracks = tracks
-        self._scores: dict[str, dict[str, PublishedScore]] = {resource: {} for resource in tracks}
+        self._scores: dict[str, dict[str, PublishedScore]] = {}
+        for resource in tracks:
+            self._scores[resource] = {}
         self._next: dict[tuple[str, str], int] = {}
         """The next write of each track, by resource and cluster."""
         self._written = -math.inf
@@ -190,9 +192,11 @@ def _triggers(prepared: PreparedPlacement, tracks: Tracks, grid: TimeGrid) -> di
     times: set[float] = set()
     for ranked in tracks_on_members(prepared, tracks):
         times.update(ranked.track.at)
-    times.update(expiry.noticed for expiry in score_expiries(prepared, tracks, grid=grid))
+    for expiry in score_expiries(prepared, tracks, grid=grid):
+        times.add(expiry.noticed)
     resyncs = int((grid.end - grid.start) // RESYNC_SECONDS) + 1
-    times.update(grid.start + number * RESYNC_SECONDS for number in range(resyncs))
+    for number in range(resyncs):
+        times.add(grid.start + number * RESYNC_SECONDS)
     triggers: dict[int, float] = {}
     # Of several triggers in a step the last one stays.
     for trigger in sorted(times):

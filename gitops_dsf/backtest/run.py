@@ -5,8 +5,9 @@ that the past would have been like this. Clusters, labels and taints are those o
 of applications that would have moved is in no score (docs/decisions/backtest.md).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.expiry import score_expiries
@@ -64,9 +65,8 @@ def run(
     the whole simulator are decided step by step, together.
     """
     prepared_placements = prepare_all(placements, state=state, start=grid.start)
-    decidable = [prepared for prepared in prepared_placements.values() if not prepared.undecided]
-    at_once = [prepared for prepared in decidable if not prepared.special]
-    stepwise = [prepared for prepared in decidable if prepared.special]
+    at_once, stepwise = _by_way(prepared_placements.values())
+    sharing = [prepared for prepared in at_once if prepared.key in paced]
     scores = GridScores(tracks=tracks, grid=grid)
     lines: dict[str, DecisionLine] = {}
     for prepared in at_once:
@@ -76,20 +76,24 @@ def run(
         lines[prepared.key] = decide(
             prepared, scores=scores, expiries=expiries, steady=prepared.steady
         )
-    sharing = [prepared for prepared in at_once if prepared.key in paced]
     paced_lines: Mapping[str, PacedLine] = {}
-    unpaced: Mapping[str, DecisionLine] = {}
+    unpaced: dict[str, DecisionLine] = {}
     if pace is not None and sharing:
-        unpaced = {key: lines.pop(key) for key in paced if key in lines}
+        # What they would have decided without the pace is shown beside what they decide with it.
+        for key in paced:
+            if key in lines:
+                unpaced[key] = lines.pop(key)
         if not stop():
             replay = PacedReplay(sharing, paced=paced, pace=pace, state=state, scores=scores)
             paced_lines = replay.run(stop=stop)
-        lines |= {key: paced_line.line for key, paced_line in paced_lines.items()}
+        for key, paced_line in paced_lines.items():
+            lines[key] = paced_line.line
     # Balance counts the decisions of all other Placements, so these are the last ones.
     if stepwise and not stop():
         known = list(lines.values())
         passes = Replay(stepwise, state=state, tracks=tracks, grid=grid, known=known)
-        lines |= {line.key: line for line in passes.run(stop=stop)}
+        for line in passes.run(stop=stop):
+            lines[line.key] = line
     return Backtest(
         placements=prepared_placements,
         lines={key: lines[key] for key in prepared_placements if key in lines},
@@ -97,3 +101,25 @@ def run(
         paced=paced_lines,
         unpaced=unpaced,
     )
+
+
+class _Ways(NamedTuple):
+    """The Placements that are decided, by how."""
+
+    at_once: Sequence[PreparedPlacement]
+    """All points together, with numpy."""
+    stepwise: Sequence[PreparedPlacement]
+    """Point by point, with the simulator."""
+
+
+def _by_way(placements: Iterable[PreparedPlacement]) -> _Ways:
+    at_once: list[PreparedPlacement] = []
+    stepwise: list[PreparedPlacement] = []
+    for prepared in placements:
+        if prepared.undecided:
+            continue
+        if prepared.special:
+            stepwise.append(prepared)
+        else:
+            at_once.append(prepared)
+    return _Ways(at_once, stepwise)

@@ -27,9 +27,9 @@ MIN_SCORE = -100
 PLACEMENT_LABEL_PATH = f"values[0][{PLACEMENT_LABEL}]"
 """The path in the error of Go's label selector for a value that is not valid."""
 
-DEFAULTS = tuple(
-    PrioritizerConfig(score_coordinate=ScoreCoordinate(type="BuiltIn", built_in=name), weight=1)
-    for name in ("Balance", "Steady")
+DEFAULTS = (
+    PrioritizerConfig(ScoreCoordinate(type="BuiltIn", built_in="Balance"), weight=1),
+    PrioritizerConfig(ScoreCoordinate(type="BuiltIn", built_in="Steady"), weight=1),
 )
 """The defaults of every mode but Exact."""
 

@@ -158,8 +158,10 @@ class Verdict:
         names = self._names_of(self._ranked_clusters)
         scored: list[tuple[str, int, Mapping[str, int]]] = []
         for result in self.prioritizers:
-            values = zip(names, result.values, strict=True)
-            scores = {name: value for name, value in values if value is not None}
+            scores: dict[str, int] = {}
+            for name, value in zip(names, result.values, strict=True):
+                if value is not None:
+                    scores[name] = value
             scored.append((result.name, result.weight, scores))
         return tuple(scored)
 
@@ -180,7 +182,10 @@ class Verdict:
     @cached_property
     def decisions(self) -> tuple[DecisionObject, ...]:
         """The PlacementDecisions that this pass writes."""
-        return tuple(decision for group in self.groups for decision in group.decisions)
+        decisions: list[DecisionObject] = []
+        for group in self.groups:
+            decisions.extend(group.decisions)
+        return tuple(decisions)
 
     @cached_property
     def after(self) -> Mapping[str, tuple[str, ...]]:
