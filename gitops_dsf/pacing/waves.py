@@ -93,15 +93,18 @@ def _done(situation: Situation, moves: Iterable[DesiredMove], *, measured: bool)
     The scores stay as they were published, so the load of these moves is still assumed.
     """
     now = situation.seconds
-    admitted = [move_of(desired, now) for desired in moves]
-    ended = [move.entered(Phase.ENDED, now) for move in admitted]
+    following: dict[str, LedgerMove] = {}
+    ended: list[LedgerMove] = []
     pause = 0.0
-    if measured:
-        for move in admitted:
+    for desired in moves:
+        move = move_of(desired, now)
+        following[move.placement] = move
+        ended.append(move.entered(Phase.ENDED, now))
+        if measured:
             ranking = situation.paced[move.placement].ranking
             pause = max(pause, situation.pace.measured_after(ranking.measured_after))
     ledger = Ledger((*situation.ledger.moves, *ended))
-    later = _after(situation, ledger, {move.placement: move for move in admitted})
+    later = _after(situation, ledger, following)
     return replace(later, pace_time=now + pause)
 
 

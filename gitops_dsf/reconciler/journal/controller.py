@@ -234,7 +234,7 @@ class JournalController:
                 ", ".join(record.joined) or "-",
             )
         self._pending += records
-        self._pending_bytes += sum(len(encode(record)) for record in records)
+        self._pending_bytes += _encoded_bytes(records)
         self._metrics.journal_records.inc(len(records))
         self._flapping.learn(records)
         self._recorded.set()
@@ -326,7 +326,7 @@ class JournalController:
         commit_time = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         refused = await branch.append(pending, at=commit_time)
         del self._pending[: len(pending)]
-        self._pending_bytes -= sum(len(encode(record)) for record in pending)
+        self._pending_bytes -= _encoded_bytes(pending)
         last = {record.id for record in (*branch.last.values(), *self._pending)}
         for record_id in self._unnamed.keys() - last:
             del self._unnamed[record_id]
@@ -353,3 +353,8 @@ class JournalController:
         self._metrics.journal_pending_seconds.set(
             0 if oldest is None else max(0.0, self._api.now() - oldest)
         )
+
+
+def _encoded_bytes(records: Sequence[Record]) -> int:
+    """How many bytes these records have on the branch."""
+    return sum(len(encode(record)) for record in records)

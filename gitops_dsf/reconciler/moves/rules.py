@@ -143,10 +143,10 @@ def _candidate(copy: Application, staying: Iterable[Application], state: MoveSta
             others.append(other)
     # Those on decided clusters first: a deletion changes only the first few of them.
     others.sort(key=lambda other: (other.cluster not in state.decided, other.name))
-    present = {other.cluster for other in others}
+    present = _clusters_of(others)
     good_copies = tuple(other for other in others if is_good(other, state.unreachable))
     # By cluster: several copies on one cluster fail together.
-    good = {other.cluster for other in good_copies}
+    good = _clusters_of(good_copies)
     if copy.cluster in state.unreachable:
         message = f"OCM does not reach {copy.cluster}, so its workload could not be deleted now"
         return wait(copy, MoveReason.CLUSTER_UNREACHABLE, message)
@@ -164,7 +164,7 @@ def _candidate(copy: Application, staying: Iterable[Application], state: MoveSta
     if state.overdue:
         at_best = max(rank(copy), state.best.get(copy.uid, 0))
         as_healthy = tuple(other for other in others if _rank(other, state) >= at_best)
-        clusters = {other.cluster for other in as_healthy}
+        clusters = _clusters_of(as_healthy)
         if len(clusters) >= state.wanted:
             message = f"the time-out is over, and {_names_with_verb(clusters)} no less healthy"
             return _delete(copy, MoveReason.TIMED_OUT, message, relies_on=as_healthy)
@@ -178,6 +178,10 @@ def _candidate(copy: Application, staying: Iterable[Application], state: MoveSta
         f" Synced (decided: {len(state.decided)})"
     )
     return wait(copy, MoveReason.WANTED_COUNT, message)
+
+
+def _clusters_of(copies: Iterable[Application]) -> set[str]:
+    return {copy.cluster for copy in copies}
 
 
 def is_good(copy: Application, unreachable: frozenset[str]) -> bool:

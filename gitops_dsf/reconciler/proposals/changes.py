@@ -74,7 +74,7 @@ async def locks(
     return Change(
         files=sorted(plan.files),
         title=title,
-        details=[printable(line, most=600) for line in details],
+        details=_printable(details),
         note=refusal,
         scorers=names,
         refused=refused_names,
@@ -174,4 +174,9 @@ def _details(imported: Import | None, leaving: Sequence[Document]) -> list[str]:
             lines.append(f"{added.name} joined")
         for changed in imported.changed:
             lines.append(f"{changed.name}: {'; '.join(changed.changes)}")
+    return _printable(lines)
+
+
+def _printable(lines: Sequence[str]) -> list[str]:
+    """The lines as reviewers may see them: pages and clusters wrote parts of them."""
     return [printable(line, most=600) for line in lines]
