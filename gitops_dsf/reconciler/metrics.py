@@ -132,6 +132,13 @@ class ReconcilerMetrics:
             "placement",
             "scorer",
         )
+        self.placement_points = gauges(
+            "placement_points",
+            "Points of a decided cluster: the weighted mean of its scores, by the written weights."
+            " A score that does not count is 0. Placements of more than 10 clusters have none.",
+            "placement",
+            "cluster",
+        )
         self.decision_changes = counter(
             "decision_changes",
             "Times that the clusters of a Placement's decision changed.",

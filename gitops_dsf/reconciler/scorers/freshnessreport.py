@@ -9,6 +9,7 @@ from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.freshness import named
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.scan import Scan
+from gitops_dsf.reconciler.scorers.points import set_points
 
 MAX_SERIES: Final = 1000
 """Series of score_not_fresh at most: thousands of clusters can be out at once, for each scorer."""
@@ -88,6 +89,7 @@ class FreshnessReporter:
         for (name, resource), clusters in scan.zeros.items():
             zeros[name, labels.get(resource, resource)] = len(clusters)
         metrics.counted_as_zero.set(zeros)
+        set_points(self._context)
 
     def _record_missing(
         self, name: str, placement: PlacementSummary, score: str, clusters: str

@@ -12,10 +12,14 @@ from typing import Any
 
 import promql_parser
 import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard as GrafanaDashboard
 from prometheus_client import CollectorRegistry
 
 from dsf_agent.metrics import AgentMetrics
 from dsf_runtime.clock import HubClock
+from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from tests.support import yamlfast
 from tests.support.rendering import objects, rendered, scorer
@@ -70,7 +74,8 @@ def series(registry: CollectorRegistry) -> dict[str, frozenset[str]]:
 def known() -> dict[str, frozenset[str]]:
     agent = AgentMetrics(cluster="c")
     agent.watch_hub_offset(HubClock())
-    return series(ReconcilerMetrics().registry) | series(agent.registry)
+    raw = {METRIC: frozenset({SCORE_NAME_LABEL, CLUSTER_LABEL})}
+    return series(ReconcilerMetrics().registry) | series(agent.registry) | raw
 
 
 def nodes(tree: Any) -> Iterator[Any]:
@@ -117,6 +122,21 @@ class TestQueries:
                 )
 
 
+def lost(given: Any, kept: Any, path: str = "") -> Iterator[str]:
+    """Paths of what Grafana's schema does not keep of a dashboard."""
+    if isinstance(given, dict):
+        for name, value in given.items():
+            if not isinstance(kept, dict) or name not in kept:
+                yield f"{path}.{name}"
+            else:
+                yield from lost(value, kept[name], f"{path}.{name}")
+    elif isinstance(given, list):
+        for index, value in enumerate(given):
+            yield from lost(value, kept[index], f"{path}[{index}]")
+    elif given != kept:
+        yield path
+
+
 class TestAlerts:
     def test_names_are_unique(self) -> None:
         assert len(ALERTS) == len(RULES)
@@ -140,6 +160,21 @@ class TestAlerts:
 
 
 class TestDashboard:
+    def test_grafana_reads_all_of_it(self) -> None:
+        """By the schema of Grafana 10.1, the oldest that the library has."""
+        register_default_plugins()
+        kept = JSONEncoder().encode(GrafanaDashboard.from_json(DASHBOARD))
+        # Grafana 10.1 writes `definition` of a variable, but its schema does not name it.
+        assert list(lost(DASHBOARD, json.loads(kept))) == [".templating.list[1].definition"]
+
+    def test_the_schema_finds_a_key_that_it_does_not_know(self) -> None:
+        """The healthy twin of the test above: a misspelt key of a panel is not kept."""
+        register_default_plugins()
+        wrong = json.loads(json.dumps(DASHBOARD))
+        wrong["panels"][1]["gridPoss"] = {}
+        kept = JSONEncoder().encode(GrafanaDashboard.from_json(wrong))
+        assert ".panels[1].gridPoss" in list(lost(wrong, json.loads(kept)))
+
     def test_panels_have_their_own_ids_and_places(self) -> None:
         panels = DASHBOARD["panels"]
         assert len({panel["id"] for panel in panels}) == len(panels)
