@@ -48,7 +48,7 @@ class PlacementOutput(SimulateOutput, frozen=True, kw_only=True):
 
     paced: PacedPlacement | UnsetType = UNSET
     failures: tuple[ClusterFailure, ...] | UnsetType = UNSET
-    """Why scores that rank it do not come, by the agents. Only with `--context`."""
+    """Why scores that rank it are not updated, by the agents. Only with `--context`."""
 
 
 _EXPLANATION_FIELDS: Final = [

@@ -35,8 +35,7 @@ def findings_text(findings: Sequence[DoctorFinding], *, colour: bool) -> str:
 
 def _state_text(state: State, *, colour: bool) -> str:
     # Padded before it is coloured: the codes of a colour take no column.
-    padded = f"{state:<7}"
-    return f"{_COLOURS[state]}{padded}{_END}" if colour else padded
+    return f"{_COLOURS[state]}{state:<7}{_END}" if colour else f"{state:<7}"
 
 
 def _summary(findings: Sequence[DoctorFinding]) -> str:

@@ -66,13 +66,13 @@ def flip_lines(explanation: Explanation) -> list[str]:
 
 
 def failures_of_cluster(failures: Sequence[ClusterFailure], *, now: datetime) -> str:
-    """Formats why scores of one cluster do not come; empty if no agent says so.
+    """Formats why scores of one cluster are not updated; empty if no agent says so.
 
     A score that stopped still counts until its validUntil, so its line stands beside a value.
     """
     if not failures:
         return ""
-    lines = ["", "  scores that do not come:"]
+    lines = ["", "  scores that are not updated:"]
     for failure in failures:
         age = ""
         if failure.since is not None:
@@ -82,10 +82,10 @@ def failures_of_cluster(failures: Sequence[ClusterFailure], *, now: datetime) ->
 
 
 def failures_by_reason(failures: Sequence[ClusterFailure]) -> str:
-    """Formats why scores do not come, one line for each score; empty if no agent says so."""
+    """Formats why scores are not updated, one line for each score; empty if no agent says so."""
     if not failures:
         return ""
-    lines = ["", "scores that do not come:"]
+    lines = ["", "scores that are not updated:"]
     for score, groups in groups_by_score(failures).items():
         lines.append(f"  {score}: {failures_text(groups)}")
     return printable_lines(lines)

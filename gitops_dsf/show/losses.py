@@ -47,11 +47,12 @@ def departure_text(departure: Departure) -> str:
         if departure.missing:
             return f"{source} -> nowhere: no other cluster is eligible"
         return f"leaves {source}, and stays on its other clusters"
-    route = f"{source} -> {names_text(departure.target)}"
+    target = names_text(departure.target)
     how = "refuge" if departure.by == "refuge" else "by scores"
     if departure.missing:
-        return f"{route} ({how}); {plural(departure.missing, 'cluster')} would be missing"
-    return f"{route} ({how})"
+        missing = plural(departure.missing, "cluster")
+        return f"{source} -> {target} ({how}); {missing} would be missing"
+    return f"{source} -> {target} ({how})"
 
 
 def overload_text(overload: Overload) -> str:

@@ -1,4 +1,4 @@
-"""Why the scores that rank a Placement do not come, on each cluster: what `explain` adds."""
+"""Why the scores that rank a Placement are not updated, on each cluster: what `explain` adds."""
 
 from collections.abc import Collection
 from datetime import datetime

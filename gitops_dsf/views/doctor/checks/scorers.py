@@ -138,10 +138,12 @@ def _explained(facts: DoctorFacts, view: ScorerView) -> Iterator[DoctorFinding]:
     name = view.scorer.name
     now = facts.inputs.now.timestamp()
     for group in view.failing:
-        clusters = f"{plural(len(group.clusters), 'cluster')} ({names_text(group.clusters)})"
+        clusters = plural(len(group.clusters), "cluster")
+        names = names_text(group.clusters)
         since = "" if group.since is None else f" for {age_text(now - group.since)}"
         yield warning(
-            f"{name} gives no scores on {clusters}{since}: {group.reason}: {group.message}",
+            f"{name} gives no scores on {clusters} ({names}){since}: {group.reason}:"
+            f" {group.message}",
             f"gitops-dsf status --scorer {name} --all  # has the message of each cluster",
             # Of the first, so that many such findings are counted and not listed.
             subject=group.clusters[0],
