@@ -3,7 +3,7 @@
 What depends on the time of day, such as a past window, is left to the hub.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
@@ -123,22 +123,18 @@ def windows_do_not_overlap(context: Context) -> Iterator[Diagnostic]:
 )
 def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
     """An application needs clusters while windows, also several at once, drain or cordon some."""
-    windows = [
-        window
-        for window in context.declared.maintenance[:MAX_WINDOWS]
-        if window.value.spec.action != "Freeze"
-    ]
-    # Sets of clusters are bits of a number here: several windows can be open at once in many
-    # groups, and each group is a union.
-    bits = {
-        name: 1 << position for position, name in enumerate(sorted(context.inventory.all_clusters))
-    }
-    clusters_of_window = []
+    windows: list[Item[Maintenance]] = []
+    for window in context.declared.maintenance[:MAX_WINDOWS]:
+        # A freeze holds moves, and takes no cluster away.
+        if window.value.spec.action != "Freeze":
+            windows.append(window)
+    bits = _bits(context.inventory.all_clusters)
+    clusters_of_window: list[int] = []
     for window in windows:
         clusters = clusters_of(window.value.spec, context.inventory)
         clusters_of_window.append(sum(bits[cluster] for cluster in clusters))
-    groups = {group for _, group in together([window_of(window.value.spec) for window in windows])}
-    groups |= {frozenset({index}) for index in range(len(windows))}
+    groups = _groups_open_together(windows)
+    # Only the smallest groups that leave too few are named, so these come first.
     smallest_first = sorted(groups, key=lambda group: (len(group), sorted(group)))
     with_clusters = [(group, union(group, clusters_of_window)) for group in smallest_first]
     stranded: dict[frozenset[int], list[str]] = {}
@@ -147,6 +143,28 @@ def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
             stranded.setdefault(group, []).extend(names)
     for group, names in sorted(stranded.items(), key=lambda entry: sorted(entry[0])):
         yield _strands([windows[index] for index in sorted(group)], names)
+
+
+def _bits(clusters: Iterable[str]) -> dict[str, int]:
+    """A bit for each cluster, so that a set of clusters is a number.
+
+    Several windows can be open at once in many groups, and each group is a union.
+    """
+    bits: dict[str, int] = {}
+    for position, name in enumerate(sorted(clusters)):
+        bits[name] = 1 << position
+    return bits
+
+
+def _groups_open_together(windows: Sequence[Item[Maintenance]]) -> set[frozenset[int]]:
+    """The indexes of windows that are open at the same time, and those of each window alone."""
+    times = [window_of(window.value.spec) for window in windows]
+    groups: set[frozenset[int]] = set()
+    for index in range(len(windows)):
+        groups.add(frozenset({index}))
+    for _, group in together(times):
+        groups.add(group)
+    return groups
 
 
 @rule(needs=(SETTINGS,))
