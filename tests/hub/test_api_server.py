@@ -254,6 +254,46 @@ def lists_and_pages(send: Server) -> Iterator[object]:
         yield [one["metadata"]["name"] for one in found[1]["items"]], bool(token)
 
 
+def conditions_of_scores(send: Server) -> Iterator[object]:
+    """Why there are no scores: an apply replaces what our agent applied before, and its version
+    keeps a request that comes late from undoing the next one.
+    """
+    name = "explained"
+    path = f"{BASE}/{name}"
+
+    def seen(step: str, answer: tuple[int, Object]) -> object:
+        found = send("GET", path)[1]
+        return step, answer[0], found.get("status")
+
+    def apply(status: Object, *, version: str = "") -> tuple[int, Object]:
+        item = a_score(name, status=status)
+        if version:
+            item["metadata"]["resourceVersion"] = version
+        by = {"manager": AGENT_MANAGER, "content": APPLY, "force": "false"}
+        return send("PATCH", f"{path}/status", item, **by)
+
+    condition: Object = {
+        "type": "Scored",
+        "status": "False",
+        "reason": "QueryFailed",
+        "message": "parse error at char 12",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    until = {"validUntil": "2030-01-01T00:00:00Z"}
+    scores: Object = {"scores": listed({"a": 1}), **until}
+    created = send("POST", BASE, a_score(name), manager=AGENT_MANAGER)
+    yield seen("created", created)
+    first = created[1]["metadata"]["resourceVersion"]
+    yield seen("a condition and no scores", apply({"conditions": [condition]}, version=first))
+    yield seen("late, by the version before", apply({"conditions": []}, version=first))
+    good = {**condition, "status": "True", "reason": "Scored", "message": ""}
+    yield seen("scores turn it", apply({"conditions": [good], **scores}))
+    version = send("GET", path)[1]["metadata"]["resourceVersion"]
+    yield seen("it turns back", apply({"conditions": [condition], **scores}, version=version))
+    yield seen("an older agent takes it away", apply(scores))
+    yield seen("without a reason", apply({"conditions": [{**condition, "reason": ""}], **scores}))
+
+
 def a_watch(send: Server) -> Iterator[object]:
     """What happens to one object, and to none beside it."""
     version = send("GET", MAPS)[1]["metadata"]["resourceVersion"]
@@ -268,7 +308,14 @@ def a_watch(send: Server) -> Iterator[object]:
 
 
 @pytest.mark.parametrize(
-    "story", [scores_of_two_agents, writes_with_preconditions, lists_and_pages, a_watch]
+    "story",
+    [
+        scores_of_two_agents,
+        conditions_of_scores,
+        writes_with_preconditions,
+        lists_and_pages,
+        a_watch,
+    ],
 )
 def test_it_does_what_a_real_one_does(
     kubeconfig: Path, tmp_path: Path, story: Callable[[Server], Iterator[object]]

@@ -113,7 +113,7 @@ def test_a_query_that_fails_on_one_cluster_is_a_sentence_in_status_within_second
 ) -> None:
     for cluster in SPOKES:
         wait_for(
-            lambda cluster=cluster: scores(scene.hub, cluster, RESOURCE) == {"cluster": 75},  # type: ignore[misc]
+            lambda cluster=cluster: scores(scene.hub, cluster, RESOURCE) == {SCORE: 75},  # type: ignore[misc]
             what=f"{cluster} has a score",
             seen=lambda: scene.hub.find(SCORES, RESOURCE, namespace="cluster1"),
         )

@@ -47,6 +47,8 @@ class Hub:
         self.explanations: list[tuple[float, str, str]] = []
         """Every condition that was to be written alone: when, cluster, reason."""
         self.explain_seconds = seconds
+        self.explain_answers_late = 0.0
+        """Seconds after which the answer comes to a condition that took effect."""
         self.explain_faults: dict[str, AgentError] = {}
         self.lost: dict[str, AgentError] = {}
         """By cluster: why the answer to the next write does not arrive. The write takes effect."""
@@ -128,6 +130,7 @@ class Store:
         version = str(next(self._hub.versions))
         changed = replace(stored, condition=condition, version=version)
         self._hub.objects[self._cluster, name] = changed
+        await asyncio.sleep(self._hub.explain_answers_late)
         return changed
 
     async def names(self) -> frozenset[str]:

@@ -137,7 +137,7 @@ async def test_a_restart_writes_nothing_that_is_there_already_and_keeps_its_time
     assert before is not None
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
-        pause(cpu, ["c1"], QUERY_FAILED)
+        pause(cpu, ["c1"], ScoreFault(reason=QUERY_FAILED.reason, message="at char 13"))
         await asyncio.sleep(ALL_WRITTEN)
         assert len(hub.explanations) == 1
         pause(cpu, ["c1"], NO_SERIES)
@@ -182,6 +182,23 @@ async def test_a_condition_that_hangs_delays_no_score_and_does_not_undo_it() -> 
         assert [at - began < 1 for at, _, _ in hub.writes[2:]] == [True, True]
         await asyncio.sleep(20_000)
         assert stated(hub.objects["c1", "cpu"]) == (True, "Scored", "")
+
+
+async def test_scores_end_a_condition_whose_answer_would_come_after_theirs() -> None:
+    """Its answer would tell of the object as it was before the scores."""
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu", ttl=LONG, edited=True)
+        offer(cpu, ["c1"])
+        await asyncio.sleep(80)
+        hub.explain_answers_late = 30.0
+        pause(cpu, ["c1"], QUERY_FAILED)
+        await asyncio.sleep(PROMPT_SECONDS + 1)
+        assert stated(hub.objects["c1", "cpu"]) == (False, "QueryFailed", "parse error at char 12")
+        offer(cpu, ["c1"], {"a": 90})
+        await asyncio.sleep(3 * ALL_WRITTEN)
+        assert stated(hub.objects["c1", "cpu"]) == (True, "Scored", "")
+        assert len(hub.explanations) == 1
 
 
 async def test_conditions_that_the_hub_refuses_pause_no_scores_and_come_ever_more_rarely() -> None:
