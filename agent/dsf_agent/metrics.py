@@ -194,6 +194,7 @@ class AgentMetrics:
             end = EOF
         # Scores themselves are not in this registry: 50,000 series as objects would be expensive.
         # In a thread, because it can take some milliseconds with hundreds of scorers.
+        # OpenMetrics allows the last line once, at the end of all parts.
         own = (await asyncio.to_thread(generate, self.registry)).removesuffix(EOF)
         parts = [own, HEAD, *itertools.chain.from_iterable(self.samples.values()), end]
         return Page(content_type=content_type, parts=parts, headers={"Vary": "Accept"})

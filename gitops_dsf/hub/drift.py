@@ -86,6 +86,7 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
     }
     accepted: dict[str, Any] = {}
     for path, value in _flat_spec(scorer).items():
+        # A default that the spec has may have come from anybody.
         was_set = value and last.get(path) == value and defaults.get(path) != value
         if path in page or was_set:
             accepted[path] = value

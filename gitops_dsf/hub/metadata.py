@@ -59,6 +59,7 @@ class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True
 
     def controller(self, kind: str) -> OwnerReference:
         """The owner of this kind that controls the object; an empty one if there is none."""
+        # An object may have several owners, of which one at most controls it.
         for owner in self.owner_references or ():
             if owner.controller and owner.kind == kind:
                 return owner

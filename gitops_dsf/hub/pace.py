@@ -85,6 +85,7 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def measured_after(self) -> float:
         """Seconds after a change until every score has measured it completely."""
+        # The slowest score counts: until then another one may pull in the wrong direction.
         return max((term.delay + term.range for term in self.terms), default=0.0)
 
 

@@ -69,6 +69,7 @@ class TargetClusters:
         addons: Mapping[str, ManagedClusterAddOn] | None,
         masks: tuple[Mask, ...] | None,
     ) -> None:
+        # OCM leaves out clusters that are being deleted.
         labels = {name: item.labels for name, item in clusters.items() if not item.deleting}
         self._clusters = LabelIndex(labels)
         self.masks = masks

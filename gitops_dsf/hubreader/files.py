@@ -41,6 +41,7 @@ def documents(content: bytes, *, file: str) -> Iterator[SnapshotDocument]:
     A file is YAML or JSON. JSON may be one object, a list of objects, or objects one after the
     other, as `kubectl get -o json`, `jq -s` and `jq -c '.items[]'` print them.
     """
+    # Editors on Windows save UTF-8 with a byte order mark.
     content = without_mark(content)
     is_json = content.lstrip(_SPACE)[:1] in {b"{", b"["}
     try:

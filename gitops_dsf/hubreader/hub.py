@@ -177,6 +177,7 @@ class HubClient:
         except ApiError:
             return None
         page = self.decode(resource.path, content, ListPage)
+        # A list that fits into one page has no number of what remains.
         remaining = page.metadata.remaining
         if page.metadata.more and remaining is None:
             return None

@@ -79,6 +79,7 @@ class ScoreReader:
 
     def read(self, hub: HubClient) -> Unread | None:
         """Reads the scores; a few names one by one. Returns why a list could not be read."""
+        # An empty name stands for one list of all of them.
         names = [""]
         if self._needed is not None and len(self._needed) <= BY_NAME:
             # Without the total nobody could say how many scores were left out.

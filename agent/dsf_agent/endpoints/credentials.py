@@ -150,6 +150,7 @@ class EndpointCredentials:
             return value
         if auth.service_account_token:
             try:
+                # Read for each call, because the kubelet renews the token in the file.
                 # In a thread, because a file of a hung volume would stop the event loop.
                 async with asyncio.timeout(FILE_SECONDS):
                     return await asyncio.to_thread(self._own_token)

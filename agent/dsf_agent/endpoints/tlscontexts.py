@@ -136,6 +136,7 @@ def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Valu
     try:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "pair.pem")
+            # The rights come before the content, so that nobody else can read it meanwhile.
             path.touch(mode=0o600)
             path.write_text("\n".join(pair))
             # Without a password OpenSSL would ask for one on the terminal.

@@ -127,6 +127,7 @@ def pod(raw: msgspec.Raw) -> tuple[str, Pod]:
         sent.status.conditions, kind="PodScheduled", status="False", reason="Unschedulable"
     )
     kept = Pod(
+        # The pods of one node share its name, of which each arrives in a text of its own.
         node=sys.intern(sent.spec.node_name),
         requests=amounts(requests),
         pending=sent.status.phase == "Pending",

@@ -28,6 +28,7 @@ class Trigger:
 
         Call it before ``wait``.
         """
+        # Before the cycle reads: a change during it starts another one.
         self._changed.clear()
         self._started = monotonic()
 

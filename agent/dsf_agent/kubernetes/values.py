@@ -148,6 +148,7 @@ def _sums(
     nodes = totals.nodes
     for name in names:
         node = nodes[name]
+        # What cannot run new pods offers nothing, whatever is free there.
         if not node.usable:
             continue
         requested = totals.requested(name)

@@ -122,6 +122,7 @@ class Adapters:
     async def close(self) -> None:
         await self.cluster.close()
         await self.transport.close()
+        # For the hub scorer both are one client, which is closed once.
         for server in {self.hub, self.spoke} - {None}:
             if server is not None:
                 await server.close()

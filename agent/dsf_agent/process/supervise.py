@@ -101,6 +101,7 @@ class Agent:
             await self._adapters.close()
 
     def _roots(self) -> list[tuple[str, Coroutine[Any, Any, None]]]:
+        # Without the publisher, which must outlive the workers.
         roots: list[tuple[str, Coroutine[Any, Any, None]]] = [
             ("watch", self._watcher.run()),
             ("garbage collection", collect_periodically()),
@@ -223,6 +224,7 @@ def tune() -> None:
     By default a full collection could block a cycle for 20 ms. Objects of the start-up are
     excluded, and those of a cycle are freed by reference counts.
     """
+    # Collected first, so that no garbage of the start-up is kept for ever.
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)

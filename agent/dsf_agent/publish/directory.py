@@ -164,6 +164,7 @@ class DirectoryStore:
                 file.flush()
                 # Without it a crash of the machine could leave an empty file with the final name.
                 os.fsync(file.fileno())
+            # mkstemp makes a file that only this user may read, and others read the scores.
             Path(temporary).chmod(0o644)
             Path(temporary).replace(path)
         except OSError as error:
@@ -178,6 +179,7 @@ class DirectoryStore:
             raise _failed(self._directory, error) from error
         owned: list[StoredScores] = []
         for path in paths:
+            # A write that was interrupted leaves a file with another suffix.
             stored = self._read(path, until=until) if path.suffix == ".yaml" else None
             if stored is not None and stored.owned_by(hub_scorer=self._hub_scorer):
                 owned.append(stored)

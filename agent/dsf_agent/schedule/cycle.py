@@ -365,6 +365,7 @@ class Cycle:
         gauge.labels(self.metrics.name, "unscored").set(len(result.unscored))
         self.metrics.misses(tuple(sorted(missing)))
         extra = {"scorer": self.scorer.name}
+        # Only changes: a cluster that stays without series would be in the log in each cycle.
         lost = missing - self._missing
         if lost:
             log.warning(

@@ -120,6 +120,7 @@ class Scheduler:
 
     def _start(self, scorer: ScorerSummary, *, longest: float, edited: bool) -> None:
         self.metrics.of(scorer.score_name).names_source(scorer.source_ref)
+        # Otherwise the first scores would come later than those of a scorer that only runs on.
         longest = min(longest, scorer.scoring_interval)
         splay = stable_fraction(self.cluster, scorer.score_name, "splay") * longest
         task = asyncio.create_task(

@@ -74,6 +74,7 @@ class LabelSets:
         self._item_name = item_namer(template=template, cluster=cluster, score_name=score_name)
         self._prefix = SamplePrefix(cluster=cluster, score_name=score_name)
         self._decoder = msgspec.json.Decoder(list[self.struct])  # type: ignore[name-defined]
+        # Two generations: a label set that the last answer did not have is forgotten.
         self._before: dict[bytes, LabelSet] = {}
         self._now: dict[bytes, LabelSet] = {}
         self.kept_bytes = 0

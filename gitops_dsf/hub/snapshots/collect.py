@@ -73,6 +73,7 @@ def collect(
     collector = _Collector(resources)
     for document in documents:
         collector.add(document)
+    # Nothing at all is more probably a wrong path than an empty hub.
     if not collector.used:
         raise SnapshotError(f"{origin} contains no {or_text(KINDS)}")
     return collector.snapshot(origin)

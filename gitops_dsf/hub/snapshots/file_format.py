@@ -226,6 +226,7 @@ def _entry(raw: msgspec.Raw) -> ScoreEntry:
     except msgspec.ValidationError as error:
         if "validUntil" not in str(error):
             raise
+        # A time that cannot be read costs this score alone, and not the whole table.
         return ScoreEntry({}, problem=problem_of(error))
 
 
@@ -302,6 +303,7 @@ def _cluster_entry(cluster: objects.ManagedCluster) -> dict[str, Any]:
 
 
 def _file(hub: str, section: str) -> bytes:
+    # Put together by hand: an encoder writes everything on one line, or every value on its own.
     fields = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": hub}}
     head = ",\n".join(f"{_json(key)}: {_json(value)}" for key, value in fields.items())
     return f"{{{head}{section}}}\n".encode()
