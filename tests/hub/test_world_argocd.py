@@ -24,7 +24,7 @@ from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
 from tests.hub.scenario.placements import CLUSTER, DECISION
 from tests.hub.scenario.sides import Modelled, Real, Side, Step
 from tests.world import fleet
-from tests.world.argocd import Applications, ApplicationSets
+from tests.world.argocd import COMPARISON_SECONDS, Applications, ApplicationSets
 
 pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
@@ -130,11 +130,11 @@ class Pair:
             if item["metadata"]["name"] in NAMES
         }
 
-    def play(self, *steps: Step) -> None:
+    def play(self, *steps: Step, rest: float = REST_SECONDS) -> None:
         for step in steps:
             self.model.play(step)
             self.model.passing(0.2)
-        self.model.passing(REST_SECONDS)
+        self.model.passing(rest)
         for step in steps:
             self.real.play(step)
         self.agrees("; ".join(map(str, steps)))
@@ -380,3 +380,28 @@ def test_the_controllers_do_what_their_models_do(pair: Pair) -> None:
     drawn = [list(Drawn(name, url=pair.url).steps()) for name in NAMES]
     for steps in zip(*drawn, strict=True):
         pair.play(*(step for mine in steps for step in mine))
+
+
+def test_what_a_restored_etcd_says_of_applications_is_corrected(pair: Pair) -> None:
+    """It says of each what was true before: that it was not healthy yet, or was not synced yet.
+
+    The real controller compares every five seconds here, and its model within three minutes.
+    """
+    older: list[Object] = [
+        {"health": {"status": "Progressing"}},
+        {"health": {"status": "Degraded"}},
+        {"health": {"status": "Missing"}, "sync": {"status": "OutOfSync"}},
+    ]
+    drawn = [Drawn(name, url=pair.url) for name in NAMES[: len(older) + 1]]
+    pair.play(*(step for each in drawn for step in (*each.decide(SPOKES[0]), *each.create())))
+    applications = [f"{each.name}-{SPOKES[0]}" for each in drawn]
+    assert {one["health"] for name, one in pair.model.said().items() if "application" in name} == {
+        "Healthy"
+    }
+    pair.play(
+        *(
+            each.merge(APPLICATION, name, {"status": status})
+            for each, name, status in zip(drawn, applications, [*older, None], strict=True)
+        ),
+        rest=COMPARISON_SECONDS + REST_SECONDS,
+    )

@@ -21,6 +21,8 @@ annotation is removed. An Application with the resources finalizer goes when its
 which needs its cluster. Health is that of the workload. What somebody else wrote into the status,
 such as a restored etcd, lasts until the next comparison: within timeout.reconciliation and its
 jitter, 120 and 60 seconds (`needRefreshAppStatus` in controller/appcontroller.go, Argo CD 3.6.1).
+After a status that is gone it compares at once. Where all of it runs, it does not sync again, so
+the outcome of the last sync stays away.
 
 `tests/hub/test_world_argocd.py` compares both with the real controllers, on sequences.
 """
@@ -53,11 +55,6 @@ ERROR_SECONDS: Final = 180.0
 """Until the next look after one that failed."""
 COMPARISON_SECONDS: Final = 180.0
 """Within this time the application controller compares each Application with what runs."""
-HEALTHY: Final = {
-    "health": {"status": "Healthy"},
-    "sync": {"status": "Synced"},
-    "operationState": {"phase": "Succeeded"},
-}
 
 
 class Sync:
@@ -371,10 +368,15 @@ class Applications:
             self._comparing.discard(uid)
             self._becomes(item, self._health[uid])
 
-    def _becomes(self, item: Object, health: str) -> None:
-        """What runs has this health, and its Application says so."""
+    def _becomes(self, item: Object, health: str, *, by_sync: bool = False) -> None:
+        """What runs has this health, and its Application says so. Only a sync writes its own
+        outcome.
+        """
         self._health[item["metadata"]["uid"]] = health
-        self._status(item, {**HEALTHY, "health": {"status": health}})
+        status = {"health": {"status": health}, "sync": {"status": "Synced"}}
+        kept = (item.get("status") or {}).get("operationState")
+        operation = {"phase": "Succeeded"} if by_sync else kept
+        self._status(item, status | ({"operationState": operation} if operation else {}))
 
     def _stored(self, name: str, uid: str) -> Object | None:
         item = self._hub.objects.get(("applications", ARGOCD, name))
@@ -394,6 +396,10 @@ class Applications:
         if not self._reachable(cluster):
             self._later(30, 90, self._synced, name, uid)
             return
+        if self.workloads.get((_application_of(item), cluster)) == uid:
+            # A comparison finds that all of it runs, so there is nothing to sync.
+            self._becomes(item, self._health[uid])
+            return
         self.workloads[_application_of(item), cluster] = uid
         drawn = self._random.random()
         health = "Progressing"
@@ -402,7 +408,7 @@ class Applications:
             wait = (3000.0, 4000.0)
         elif drawn < self.never_healthy + self.degraded:
             health, wait = "Degraded", (200.0, 1200.0)
-        self._becomes(item, health)
+        self._becomes(item, health, by_sync=True)
         self._later(*wait, self._healthy, name, uid)
 
     def _healthy(self, name: str, uid: str) -> None:

@@ -92,3 +92,21 @@ def test_a_deletion_that_a_restored_etcd_forgot_does_not_go_on(loop: WorldLoop) 
         return [going, metadata["finalizers"], sorted(applications.workloads)]
 
     assert loop.run_until_complete(main()) == [True, [FINALIZER], [("app-00", "c00")]]
+
+
+def test_a_status_that_a_restored_etcd_does_not_have_comes_by_a_comparison(
+    loop: WorldLoop,
+) -> None:
+    async def main() -> list[Any]:
+        hub = WorldApiServer()
+        Applications(hub, seed=1, reachable=lambda _cluster: True)
+        made(hub)
+        backup = hub.backup()
+        await asyncio.sleep(300.0)
+        hub.restore(backup)
+        before = hub.objects["applications", ARGOCD, NAME].get("status")
+        await asyncio.sleep(60.0)
+        return [before, hub.objects["applications", ARGOCD, NAME]["status"]]
+
+    healthy = {"health": {"status": "Healthy"}, "sync": {"status": "Synced"}}
+    assert loop.run_until_complete(main()) == [None, healthy]
