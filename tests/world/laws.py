@@ -781,8 +781,8 @@ class Laws:
         if now > self._refusals_since + 600.0:
             self._refusals.clear()
             self._refusals_since = now
-        if method == "POST":
-            # All objects of a kind are created at one path.
+        if method == "POST" and plural == "addonplacementscores":
+            # All scores of a cluster are created at one path.
             path += f"/{seen.json()['metadata']['name']}"
         key = program, method, path
         self._refusals[key] += 1

@@ -35,6 +35,19 @@ def test_refusals_are_counted_for_each_object(
     loop.close()
 
 
+def test_a_question_to_the_hub_that_is_refused_has_no_name(tmp_path: Path) -> None:
+    async def main() -> object:
+        made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=tmp_path)
+        review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        seen = Seen(method="POST", target=review, headers={}, body=b'{"spec": {}}', at=0.0)
+        made.laws.refused(Program("hub-scorer"), seen, 403)
+        return made.laws.broken
+
+    loop = WorldLoop()
+    assert loop.run_until_complete(main()) is None
+    loop.close()
+
+
 @pytest.mark.parametrize(
     ("writer", "part", "law"),
     [
