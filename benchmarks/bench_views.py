@@ -22,8 +22,10 @@ from pathlib import Path
 from benchmarks import fleet
 from benchmarks.bench_reconciler import wide_hub
 from benchmarks.measure import Figure, best, options, shown
+from dsf_wire.dimension import LABELS
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.raw_results import ByCluster, ClusterResults, RawResult
 from gitops_dsf.hub.scores import PublishedScore, score_of
 from gitops_dsf.hub.snapshots.file_format import files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
@@ -50,30 +52,42 @@ def build(
     *,
     applications: int = APPLICATIONS,
     paced: bool = False,
+    raw: bool = False,
 ) -> None:
+    """`raw`: whether the state branch has raw scores, and every scorer gets another range."""
     rng = random.Random(1)
     names = [fleet.cluster_name(number) for number in range(clusters)]
     fleet.write(root, clusters=clusters, scorers=scorers, applications=applications, paced=paced)
     git(root, "init", "--quiet", "--initial-branch", "state")
-    written = state(root, names, scorers, applications, rng)
+    written = state(root, names, scorers, applications, rng, raw=raw)
     git(root, "add", *written)
     git(root, "commit", "--quiet", "--message", "state")
     for path in written:
         (root / path).unlink()
-    (root / "scores").rmdir()
+    for folder in {Path(path).parent for path in written} - {Path()}:
+        (root / folder).rmdir()
     git(root, "checkout", "--quiet", "--orphan", "main")
     git(root, "rm", "-r", "--quiet", "--cached", ".")
     git(root, "add", ".")
     git(root, "commit", "--quiet", "--message", "base")
     # The change: one scorer with another range, one with another query, and one cluster less.
-    for number, before, after in ((0, "max: 1\n", "max: 0.6\n"), (2, "[5m]", "[10m]")):
+    changes = [(0, "max: 1\n", "max: 0.6\n"), (2, "[5m]", "[10m]")]
+    if raw:
+        changes = [(number, "max: 1\n", "max: 0.6\n") for number in range(scorers)]
+    for number, before, after in changes:
         changed = root / f"scorers/{fleet.scorer_name(number)}.yaml"
         changed.write_text(changed.read_text().replace(before, after))
     git(root, "rm", "--quiet", f"clusters/{names[-1]}.yaml")
 
 
 def state(
-    root: Path, names: list[str], scorers: int, applications: int, rng: random.Random
+    root: Path,
+    names: list[str],
+    scorers: int,
+    applications: int,
+    rng: random.Random,
+    *,
+    raw: bool = False,
 ) -> list[str]:
     """The snapshot as the reconciler writes it: one line per score."""
     until = NOW + timedelta(hours=1)
@@ -92,13 +106,34 @@ def state(
             clusters=sorted(rng.sample(names, 3)),
         )
         decisions.append(decision)
-    snapshot = Snapshot(origin="", observed_at=NOW, scores=published, decisions=tuple(decisions))
+    snapshot = Snapshot(
+        origin="",
+        observed_at=NOW,
+        scores=published,
+        raw_scores=_raw_scores(names, scorers, rng) if raw else {},
+        decisions=tuple(decisions),
+    )
     written: list[str] = []
     for path, content in files(snapshot, hub="hub"):
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_bytes(content)
         written.append(path)
     return written
+
+
+def _raw_scores(names: list[str], scorers: int, rng: random.Random) -> dict[str, ByCluster]:
+    """One result of each scorer on each cluster, a minute old."""
+    measured = NOW.timestamp() - 60
+    labels = ("",) * len(LABELS)
+    raw_scores: dict[str, ByCluster] = {}
+    for number in range(scorers):
+        by_cluster: dict[str, ClusterResults] = {}
+        for name in names:
+            value = rng.random()
+            result = RawResult(labels=labels, low=value, high=value)
+            by_cluster[name] = ClusterResults(results=(result,), measured=measured)
+        raw_scores[fleet.scorer_name(number)] = by_cluster
+    return raw_scores
 
 
 def repository(scale: float, repeats: int) -> Iterator[Figure]:

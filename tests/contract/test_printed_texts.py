@@ -58,7 +58,10 @@ REASONS = {
     },
     "gitops_dsf/cli/status.py": {"status_text(view, everything=args.all)": _ESCAPES},
     "gitops_dsf/cli/test.py": {"_formatted(output, args.output)": _ESCAPES},
-    "gitops_dsf/cli/tryscorer.py": {"_formatted(output, args.output)": _ESCAPES},
+    "gitops_dsf/cli/tryscorer.py": {
+        "_formatted(output, args.output)": _ESCAPES,
+        "changed_text(tries, as_markdown=args.output == 'markdown')": _ESCAPES,
+    },
     "agent/dsf_agent/main.py": {"__version__": _OURS},
     "packages/scorer/dsf_scorer/command.py": {
         "report.json()": _ESCAPES,

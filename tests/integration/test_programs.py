@@ -98,6 +98,12 @@ def test_a_verb_that_asks_somebody_names_its_extra(
     assert f"needs the extra {extra} (docs/start/install.md)" in done.stderr
 
 
+def test_the_reconciler_needs_no_numpy(tmp_path: Path) -> None:
+    """Its image has none, and it reads a metric store."""
+    text = "import sys, gitops_dsf.reconciler.run; print('numpy' in sys.modules)"
+    assert output_of(sys.executable, "-c", text, cwd=tmp_path).strip() == "False"
+
+
 def run(programs: Path, *words: str, folder: Path) -> CompletedProcess[str]:
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     return program(programs / "gitops-dsf", *words, cwd=folder, environ=environment)
