@@ -27,7 +27,7 @@ def main() -> int:
     # Before the browser starts: it runs an event loop, and previews of the demo run one, too.
     with tempfile.TemporaryDirectory() as folder:
         demo = "" if names else demo_page(Path(folder))
-        comments = {name: CASES[name](Path(folder, name)) for name in names}
+        comments = {name: _comment(name, Path(folder, name)) for name in names}
     with chromium() as browser:
         if browser is None:
             print("no Chromium is installed", file=sys.stderr)
@@ -38,6 +38,11 @@ def main() -> int:
         for name, markdown in comments.items():
             _write_pictures(browser, name, markdown, args.out)
     return 0
+
+
+def _comment(name: str, folder: Path) -> str:
+    folder.mkdir()
+    return CASES[name](folder)
 
 
 def _write_pictures(browser: Browser, name: str, markdown: str, out: Path) -> None:

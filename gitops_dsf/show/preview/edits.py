@@ -39,7 +39,10 @@ def scorer_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
 def edit_sections(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
     """What changes as people write it, what is rendered for that, and bindings that come and go."""
     rendered = grouped(change.edit for change in comparison.placements)
-    yield from _edits("Applications and placements as written", comparison.sources, limits)
+    settings = [edit for edit in comparison.sources if edit.kind == "FleetRepository"]
+    others = [edit for edit in comparison.sources if edit.kind != "FleetRepository"]
+    yield from _edits("Settings", settings, limits)
+    yield from _edits("Applications and placements as written", others, limits)
     yield from _edits("Rendered Placements", rendered, limits)
     yield from _edits("Cluster set bindings", comparison.bindings, limits)
 

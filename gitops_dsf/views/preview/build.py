@@ -39,7 +39,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     summary: Summary
     scorers: tuple[ScorerChange, ...]
     sources: tuple[SourceChange, ...]
-    """ScoredApplications and ScoredPlacements as people write them."""
+    """Settings, ScoredApplications and ScoredPlacements as people write them."""
     placements: tuple[PlacementChange, ...]
     """What is rendered for them, and raw Placements."""
     bindings: tuple[SourceChange, ...]

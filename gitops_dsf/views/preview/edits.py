@@ -177,6 +177,11 @@ def _written(fleet: CheckedFleet | None) -> _Contents:
     if fleet is None:
         return {}
     contents: dict[tuple[str, str], Mapping[str, Any]] = {}
+    repository = fleet.repository
+    contents["FleetRepository", repository.metadata.name] = {
+        "metadata": written_metadata(repository.metadata),
+        "spec": repository.spec.model_dump(mode="json", by_alias=True),
+    }
     for application in fleet.applications:
         contents["ScoredApplication", application.metadata.name] = {
             "metadata": written_metadata(application.metadata),
