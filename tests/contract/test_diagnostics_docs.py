@@ -16,6 +16,11 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.diagnostics.code import Code
 from gitops_dsf.diagnostics.codes import CODES
 from gitops_dsf.pipeline import check
+from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.sources import load
+from gitops_dsf.resolve import applicable
+from gitops_dsf.resolve.context import context_of
+from gitops_dsf.resolve.rules import RULES
 from tests.support.diagnostics_docs import write
 from tests.support.pages import ROOT
 from tools.diagnostics import PAGE, page
@@ -121,6 +126,22 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     "DSF503": large_set,
 }
 
+ONLY_IN_GOLDEN = {
+    "application_sets_live_with_argocd", "applications_live_with_argocd",
+    "argocd_takes_the_fields", "decisions_fit_one_object", "headers_hold_no_secrets",
+    "hub_can_take_the_writes", "inventory_fields_exist", "its_applications_exist",
+    "labels_are_valid", "metadata_is_accepted", "paces_count", "pages_get_no_secret_of_others",
+    "pages_get_what_they_may", "parameters_hold_no_secrets", "receivers_need_no_more",
+    "rendered_objects_differ", "repositories_hold_no_credentials",
+    "service_monitors_find_clusters", "sets_of_bindings_exist", "settings_fit_where_it_runs",
+    "something_ranks", "sources_are_complete", "the_inventory_has_clusters",
+    "the_score_of_moves_is_ours", "the_store_gets_what_it_may", "windows_are_bounded",
+}  # fmt: skip
+"""Rules that no example shows: another rule has the example of their code, or it has none.
+
+The cases of tests/golden show them.
+"""
+
 Printed = Callable[[Callable[[Path], None]], list[tuple[str, str]]]
 
 
@@ -181,6 +202,19 @@ def test_the_base_repository_has_no_findings(tmp_path: Path) -> None:
 def test_the_bad_example_of_a_code_has_its_finding(code: Code, tmp_path: Path) -> None:
     write(tmp_path, code.bad)
     assert code.id in {finding.code for finding in check(tmp_path).diagnostics}
+
+
+def test_each_rule_is_shown_by_the_bad_example_of_a_code(tmp_path: Path) -> None:
+    """So whoever removes a rule breaks an example, but for those of ONLY_IN_GOLDEN."""
+    shown = set[str]()
+    for code in SHOWN:
+        root = tmp_path / code.id
+        write(root, code.bad)
+        context = context_of(declare(load(root)))
+        for rule in applicable(context):
+            if code.id in {finding.code for finding in rule(context)}:
+                shown.add(rule.name)
+    assert {rule.name for rule in RULES} - shown == ONLY_IN_GOLDEN
 
 
 @pytest.mark.parametrize("code", SHOWN, ids=lambda code: code.id)
