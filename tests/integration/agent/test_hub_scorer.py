@@ -281,6 +281,54 @@ async def test_scores_move_between_agents_and_the_hub_scorer(scene: Scene) -> No
             assert not first.endswith("/status"), "the label changes first"
 
 
+def stated(hub: ScoreHub, cluster: str) -> tuple[str, str, str] | None:
+    """Status, reason and message of the condition Scored."""
+    status = hub.scores.get((cluster, "cpu-score"), {}).get("status") or {}
+    for condition in status.get("conditions", []):
+        return condition["status"], condition["reason"], condition["message"]
+    return None
+
+
+async def test_each_cluster_has_its_own_reason(scene: Scene) -> None:
+    """One has no series, one request fails, one is scored."""
+
+    def answers(seen: Seen) -> Reply:
+        if b'"c2"' in seen.body:
+            return Reply(status=500, body=b"no model for c2")
+        return last_values(seen)
+
+    async with HttpFake(answers) as api:
+        scene.put(scene.entry(scoring=api.url, clustersPerRequest=1), fleet=fleet("c1", "c2", "c3"))
+        async with scene.scorer() as agent:
+            await until(lambda: stated(scene.hub, "c2") and stated(scene.hub, "c3"), what="both")
+            assert stated(scene.hub, "c1") == ("True", "Scored", "")
+            status, reason, message = stated(scene.hub, "c2") or ("", "", "")
+            assert (status, reason) == ("False", "ScoringApiFailed")
+            assert "no model for c2" in message
+            assert stated(scene.hub, "c3") == (
+                "False",
+                "NoSeries",
+                "the source has no usable series of this cluster",
+            )
+            samples = await agent.samples()
+    for reason in ("NoSeries", "ScoringApiFailed"):
+        labels = f'{{reason="{reason}",score_name="cpu-score"}}'
+        assert samples[f"gitops_dsf_agent_clusters_without_scores{labels}"] == 1
+
+
+async def test_a_source_that_was_never_there_is_the_reason_of_every_cluster(scene: Scene) -> None:
+    scene.put(
+        scene.entry(sourceEndpoint="http://127.0.0.1:9/api/v1/query"), fleet=fleet("c1", "c2")
+    )
+    async with scene.scorer():
+        for cluster in ("c1", "c2"):
+            await until(lambda cluster=cluster: stated(scene.hub, cluster), what=cluster)
+            status, reason, _ = stated(scene.hub, cluster) or ("", "", "")
+            assert (status, reason) == ("False", "SourceUnreachable")
+            labels = scene.hub.scores[cluster, "cpu-score"]["metadata"]["labels"]
+            assert labels.items() >= HUB_LABELS.items()
+
+
 def names(agent: RunningAgent) -> list[str]:
     return [one["name"] for one in agent.agent.detail()[1]["scorers"]]
 
