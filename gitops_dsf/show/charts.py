@@ -150,9 +150,9 @@ class Chart:
         """The chart with the place of every part."""
         lines = [DrawnLine(line.colour, self._path(line.points)) for line in self.lines]
         ends = [_LineEnd(self._y(line.points[-1][1]), line) for line in self.lines if line.points]
-        dots = [
-            Dot(end.line.colour, _unit(self._x(end.seconds)), _unit(end.height)) for end in ends
-        ]
+        dots: list[Dot] = []
+        for end in ends:
+            dots.append(Dot(end.line.colour, _unit(self._x(end.seconds)), _unit(end.height)))
         return Drawing(
             key=self.key,
             title=self.title,

@@ -51,11 +51,10 @@ def stickiness_can_be_overcome(context: Context) -> Iterator[Diagnostic]:
     for ranking in context.declared.rankings:
         spec = ranking.value.spec
         weights = [score.weight for score in spec.scores]
-        widths = [
-            context.scorers[score.scorer].width
-            for score in spec.scores
-            if score.scorer in context.scorers
-        ]
+        widths: list[int] = []
+        for score in spec.scores:
+            if score.scorer in context.scorers:
+                widths.append(context.scorers[score.scorer].width)
         chooses_all = spec.placement.number_of_clusters is None
         if chooses_all or len(widths) < len(weights) or not any(weights):
             continue

@@ -4,11 +4,12 @@ The worst things come first, each with the command that mends it. They are the f
 so that the page and the verb never judge differently.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.points import points_text
 from gitops_dsf.hub.score_states import LIVE, ScoreState
@@ -123,11 +124,10 @@ def fleet_page(fleet: Fleet) -> str:
     worst = [finding for finding in problems if finding.state is not State.UNKNOWN]
     now = f"{view.inputs.now:%Y-%m-%d %H:%M:%S}"
     queue = view.queue
-    records = [
-        record
-        for record in reversed(in_order(fleet.past.records))
-        if record.time.timestamp() >= fleet.past.start
-    ]
+    records: list[Record] = []
+    for record in reversed(in_order(fleet.past.records)):
+        if record.time.timestamp() >= fleet.past.start:
+            records.append(record)
     return render(
         "fleet.html",
         verb="status",
@@ -142,7 +142,7 @@ def fleet_page(fleet: Fleet) -> str:
         applications_note="".join(f"; {unread}" for unread in view.inputs.holes),
         heat=heat_map(view.clusters, view.scorers),
         moving=queue is not None or bool(view.refuges),
-        drains=[draining_text(drain) for drain in (queue.draining or ())] if queue else (),
+        drains=tuple(map(draining_text, queue.draining or ())) if queue else (),
         under_way=queue.under_way if queue else (),
         waiting=queue.waiting if queue else (),
         omitted=(queue.omitted or 0) if queue else 0,
@@ -150,7 +150,7 @@ def fleet_page(fleet: Fleet) -> str:
         scorers=[_scorer_row(scorer, fleet.sources) for scorer in view.scorers],
         journal_note=fleet.past.note,
         line=time_line(fleet.past.records, start=fleet.past.start, end=view.inputs.now.timestamp()),
-        records=[_record_row(record) for record in records[:MAX_RECORDS]],
+        records=tuple(map(_record_row, records[:MAX_RECORDS])),
         records_title=_records_title(len(records)),
         footer=fleet.sources_note,
     )
@@ -183,7 +183,10 @@ def _facts(view: Overview) -> Iterator[Fact]:
     )
     yield Fact(str(len(view.scorers)), "scorers")
     shown = sum(scorer.shown for scorer in view.scorers)
-    live = sum(scorer.counts[state] for scorer in view.scorers for state in LIVE)
+    live = 0
+    for scorer in view.scorers:
+        for state in LIVE:
+            live += scorer.counts[state]
     yield Fact(f"{live} of {shown}", "scores count")
     if view.queue is not None:
         waiting = len(view.queue.waiting) + (view.queue.omitted or 0)
@@ -196,33 +199,30 @@ def _facts(view: Overview) -> Iterator[Fact]:
 def _application_rows(fleet: Fleet) -> Sequence[_ApplicationRow]:
     """Applications and Placements that none of them follows; those that need a person first."""
     view = fleet.overview
-    namespaces = {
-        application_set.name: application_set.namespace
-        for application_set in view.inputs.application_sets
-    }
+    namespaces: dict[str, str] = {}
+    for application_set in view.inputs.application_sets:
+        namespaces[application_set.name] = application_set.namespace
     placements = {placement.placement: placement for placement in view.placements}
-    moved = {
-        key: records[-1].time.timestamp()
-        for key, records in by_placement(fleet.past.records).items()
-    }
-    ranked = {
-        placement.key: [prioritizer_text(f"{score.resource}/{score.dimension}") for score in scores]
-        for placement in view.inputs.placements
-        if (scores := ranked_by(placement))
-    }
+    moved = _last_moves(fleet.past.records)
+    ranked = _score_names(view.inputs.placements)
     followed = set[str]()
     rows: list[_ApplicationRow] = []
     for application in view.applications:
         namespace = namespaces.get(application.name, "")
         keys = [f"{namespace}/{name}" for name in application.placements]
         followed.update(keys)
-        shown = [placements[key] for key in keys if key in placements]
+        shown: list[PlacementView] = []
+        names = set[str]()
+        for key in keys:
+            names.update(ranked.get(key, ()))
+            if key in placements:
+                shown.append(placements[key])
         source = fleet.sources.get(("ScoredApplication", application.name))
         row = _row(
             application.name,
             source,
             shown,
-            ranked=sorted({name for key in keys for name in ranked.get(key, ())}),
+            ranked=sorted(names),
             moved=max((moved[key] for key in keys if key in moved), default=None),
             now=view.inputs.now.timestamp(),
         )
@@ -241,6 +241,24 @@ def _application_rows(fleet: Fleet) -> Sequence[_ApplicationRow]:
                 )
             )
     return sorted(rows, key=lambda row: (row.order, row.name))
+
+
+def _last_moves(records: Sequence[Record]) -> Mapping[str, float]:
+    """When each Placement moved last, in seconds since 1970."""
+    moved: dict[str, float] = {}
+    for key, of_placement in by_placement(records).items():
+        moved[key] = of_placement[-1].time.timestamp()
+    return moved
+
+
+def _score_names(placements: Iterable[Placement]) -> Mapping[str, Sequence[str]]:
+    """The scores by which each Placement ranks."""
+    names: dict[str, list[str]] = {}
+    for placement in placements:
+        for score in ranked_by(placement):
+            name = prioritizer_text(f"{score.resource}/{score.dimension}")
+            names.setdefault(placement.key, []).append(name)
+    return names
 
 
 def _row(

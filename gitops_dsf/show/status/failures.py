@@ -17,7 +17,10 @@ def failure_lines(scorers: Sequence[ScorerView], *, everything: bool, now: float
     ``now`` is the hub's time in seconds since 1970.
     """
     failing = [view for view in scorers if view.failing]
-    clusters = sum(len(group.clusters) for view in failing for group in view.failing)
+    clusters = 0
+    for view in failing:
+        for group in view.failing:
+            clusters += len(group.clusters)
     if everything or clusters <= MAX_LINES:
         for view in failing:
             yield from _each_cluster(view, now=now)
