@@ -26,6 +26,7 @@ from gitops_dsf.show.pages.fleet import Fleet, Past, SourcePlace, fleet_page
 from gitops_dsf.views.doctor.examine import examine, not_installed
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.status.build import Filter, Overview, build
+from gitops_dsf.wording import plural
 
 PAST_DAYS: Final = 7
 """Days of the journal that the page shows."""
@@ -130,12 +131,13 @@ def _past(args: argparse.Namespace) -> Past:
                 " --repository names a clone that has it, and --journal its files."
             )
         )
-    note = f"The last {PAST_DAYS} days, from {files.origin}"
+    sentences = [f"The last {PAST_DAYS} days, from {files.origin}."]
     if branch is not None:
-        note += f", pushed {age_text(time.time() - branch.committed)} before this page was made"
+        age = age_text(time.time() - branch.committed)
+        sentences.append(f"The branch was pushed {age} before this page was made.")
     # One month more has where things were at the start.
     contents = since_month(files.contents, start - 31 * 86_400)
     records = read_journal(contents, explained=False)
     if records.bad:
-        note += f"; {len(records.bad)} lines of it could not be read"
-    return Past(records=records.records, start=start, note=f"{note}.")
+        sentences.append(f"{plural(len(records.bad), 'line')} of it cannot be read.")
+    return Past(records=records.records, start=start, note=" ".join(sentences))

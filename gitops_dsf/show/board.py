@@ -86,8 +86,8 @@ def _worst(findings: Iterable[DoctorFinding]) -> Iterator[str]:
         return
     bad.sort(key=lambda finding: WORST_FIRST.index(finding.state))
     for finding in bad[:MAX_FINDINGS]:
-        line = f"- **{finding.state}**: {escaped(finding.message)}"
-        yield f"{line}<br>{code(finding.fix)}" if finding.fix else line
+        fix = f"<br>{code(finding.fix)}" if finding.fix else ""
+        yield f"- **{finding.state}**: {escaped(finding.message)}{fix}"
     if len(bad) > MAX_FINDINGS:
         yield f"- and {len(bad) - MAX_FINDINGS} more; `gitops-dsf doctor` lists all"
 

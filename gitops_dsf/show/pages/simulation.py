@@ -140,7 +140,7 @@ def explanation_page(
     word = {True: "selected", False: "not selected", None: "not known"}[explanation.selected]
     reason = explanation.reason
     if explanation.filter:
-        reason = f"dropped by the filter {explanation.filter}: {reason}"
+        reason = f"dropped by the filter {explanation.filter}: {explanation.reason}"
     changes = flip_lines(explanation)
     return report(
         verb="explain",
