@@ -72,7 +72,8 @@ MAX_CHANGED: Final = 20
 """Changed scorers that are tried."""
 _UNREACHABLE: Final = frozenset({"unreachable", "timeout", "connection_lost"})
 """Reasons that the agent may not have, because it calls from another place."""
-_NO_DATA: Final = "no_results"
+_NO_SERIES: Final = "the query gave no series"
+"""How the agent's message begins."""
 
 
 class _Trying(NamedTuple):
@@ -374,7 +375,8 @@ def _failure(trial: Trial, summary: ScorerSummary) -> TryFailure | None:
             "the scoring API is called from this machine, as the agent calls it from the cluster:"
             f" {display(summary.scoring_endpoint)} must be reachable from here to try this scorer"
         )
-    elif failure.reason == _NO_DATA and summary.scored_by_query:
+    elif failure.message.startswith(_NO_SERIES):
+        # Not for series of which none gives an item: the message says why.
         hint = (
             "the store knows no series for this query at this time: look for a misspelled metric or"
             " label, or for a metric that this store does not have"

@@ -573,6 +573,17 @@ def test_a_changed_scorer_without_scores_is_named(merged: Path, store: Peer) -> 
     assert line.startswith("- cpu-headroom: no scores: the store knows no series for this query")
 
 
+def test_series_of_which_none_gives_an_item_are_not_called_missing(
+    fleet: Path, store: Peer
+) -> None:
+    (fleet / "scorers" / "by-node.yaml").write_text(BY_NODE)
+    store.says(vector(({}, "0.375")))
+    output = tried(fleet, "by-node", "--prometheus", store.url, code=1)
+    assert output["failure"]["reason"] == "no_results"
+    assert "none of 1 results gives an item to publish" in output["failure"]["message"]
+    assert output["failure"]["hint"] is None
+
+
 def test_a_pull_request_has_a_line_for_each_changed_scorer(merged: Path, store: Peer) -> None:
     store.says(vector(({}, "37.5")))
     environ = {
