@@ -34,8 +34,9 @@ class Certainty:
     certain: frozenset[str]
     possible: frozenset[str]
     sums: Mapping[str, Interval] = field(default_factory=dict)
-    """The bounds of the weighted sum of each ranked cluster; empty if it is not known who is
-    ranked.
+    """The bounds of the weighted sum of each ranked cluster.
+
+    Empty if it is not known who is ranked.
     """
 
     @property

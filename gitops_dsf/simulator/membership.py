@@ -24,8 +24,10 @@ class MembershipError(Exception):
 @dataclass(frozen=True, slots=True)
 class Membership:
     bindings: int
-    """How many ManagedClusterSetBindings in the Placement's namespace are valid: their set
-    exists."""
+    """How many ManagedClusterSetBindings in the Placement's namespace are valid.
+
+    A binding is valid if its set exists.
+    """
     sets: tuple[str, ...]
     """Eligible sets, sorted."""
     clusters: tuple[int, ...]

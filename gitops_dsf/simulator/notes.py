@@ -17,8 +17,10 @@ from gitops_dsf.simulator.status import Code, Status
 # pkg/placement/controllers/manager.go of OCM v1.2.1 starts its informers with 10 minutes. Nothing
 # else starts a pass when a score expires, or when a score changes that only CEL reads.
 RESYNC_SECONDS = 600
-"""Resync period of OCM's informers: what sends no event is noticed after this time at the
-latest."""
+"""Resync period of OCM's informers.
+
+What sends no event is noticed after this time at the latest.
+"""
 
 MAX_NAMED_CLUSTERS = 5
 """A note names that many clusters, and says that there are others."""

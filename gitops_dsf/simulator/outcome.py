@@ -27,5 +27,7 @@ class Outcome(StrEnum):
     The old decision stays until a fix.
     """
     UNSUPPORTED = "Unsupported"
-    """The simulator has no answer: the decision depends on a CEL feature that it does not
-    reproduce."""
+    """The simulator has no answer.
+
+    The decision depends on a CEL feature that it does not reproduce.
+    """

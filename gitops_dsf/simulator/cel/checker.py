@@ -44,8 +44,10 @@ class CheckedExpression:
 
     serialized: bytes
     yields: str
-    """The type of its value in CEL's spelling: BOOL, DYN if it depends on the cluster, or
-    another."""
+    """The type of its value in CEL's spelling.
+
+    BOOL, DYN if it depends on the cluster, or another.
+    """
 
 
 class Checker:
