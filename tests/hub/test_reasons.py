@@ -5,10 +5,15 @@ rights and the policy that we render, and people ask `gitops-dsf status`, or kub
 """
 
 import json
+import os
+import shlex
+import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +33,7 @@ from tests.hub.scenario.placements import scores
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "prometheus")]
 
+PAGE = Path(__file__).parents[2] / "docs/operate/problems.md"
 GOOD = "1 - avg(cpu_load)"
 BROKEN = "1 - cpu_load * on () cpu_weight"
 """Many-to-many where a cluster has two series of the weight."""
@@ -62,6 +68,23 @@ class Scene:
         )
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
+
+    def by_kubectl(self) -> str:
+        """What the command on the page of problems prints."""
+        [command] = [
+            line.strip()
+            for line in PAGE.read_text(encoding="utf-8").splitlines()
+            if line.strip().startswith("kubectl get addonplacementscores -A")
+        ]
+        environment = {"KUBECONFIG": str(self.installation.plane.hub.kubeconfig(ADMIN))}
+        return subprocess.run(
+            shlex.split(command),
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        ).stdout
 
     def status_of(self, cluster: str) -> dict[str, Any]:
         found: dict[str, Any] = self.hub.get(SCORES, RESOURCE, namespace=cluster)["status"]
@@ -138,6 +161,9 @@ def test_a_query_that_fails_on_one_cluster_is_a_sentence_in_status_within_second
     assert (after["scores"], after["validUntil"]) == (before["scores"], before["validUntil"])
     [listed] = json.loads(scene.status("-o", "json"))["scorers"]
     assert listed["summary"]["failing"] == {"QueryFailed": 1}
+    # Not every machine has kubectl, and the rest of the story does not need it.
+    if shutil.which("kubectl"):
+        assert f"cluster2\t{RESOURCE}\tQueryFailed\t" in scene.by_kubectl()
     scene.edit(GOOD)
     wait_for(lambda: said not in scene.status(), what="it works again", seen=scene.status)
     [condition] = scene.status_of("cluster2")["conditions"]
