@@ -10,6 +10,7 @@ such as Thanos and Mimir, do.
 from dataclasses import dataclass
 
 from dsf_wire.query import split
+from dsf_wire.rawscores import CLUSTER_LABEL
 from dsf_wire.summary import SCORED_BY_API
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import cluster_label as label_on_the_wire
@@ -76,6 +77,9 @@ def _of_hub_scorer(scorer: EffectiveScorer, fleet: CheckedFleet) -> StoreQuery |
 def _of_agents(
     scorer: EffectiveScorer, fleet: CheckedFleet, *, cluster_label: str
 ) -> StoreQuery | None:
+    # Only the raw scores that agents export have this label, and a large answer would be in vain.
+    if cluster_label == CLUSTER_LABEL:
+        return None
     variants = fleet.by_variant[scorer.name]
     for variant in variants:
         # Parameters can limit what a source answers, such as the namespace of OpenShift's, and say

@@ -312,6 +312,18 @@ def test_a_changed_query_of_agents_is_asked_anew_where_series_name_the_cluster(
     assert (change["effect"], change["unknownBecause"]) == ("known", ["query"])
 
 
+def test_a_changed_query_of_agents_is_not_asked_by_the_label_of_raw_scores(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    """Without --cluster-label nobody has said that other series name their cluster."""
+    fleet.write("scorers/cpu.yaml", by_query("busy"))
+    fleet.commit("by query")
+    fleet.write("scorers/cpu.yaml", by_query("calm"))
+    with Store(scores={}, queries={"calm": CALM}) as store:
+        preview = compared(fleet, scores, run, store)
+    assert ("rawScores" in preview, store.asked) == (False, [])
+
+
 def test_series_without_the_label_of_the_cluster_are_nobodys(
     fleet: GitFleet, scores: Path, run: Run
 ) -> None:
