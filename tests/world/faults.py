@@ -206,7 +206,8 @@ class Weather:
     chance: float
     make: Callable[[random.Random, Seen], Trouble]
     place: Place = EVERYWHERE
-    drawn: random.Random = field(default_factory=random.Random)
+    drawn: random.Random = field(default_factory=lambda: random.Random(0))
+    """Never one that the operating system seeds: then the same seed had another history."""
 
     def meets(self, program: Program, seen: Seen, host: str) -> bool:
         return program.name.startswith(self.who) and host == self.host and self.place.has(seen)
@@ -565,6 +566,7 @@ def _sources_fail(world: "World", drawn: random.Random) -> str:
             until=world_loop().time() + length,
             chance=1.0,
             make=make,
+            drawn=random.Random(drawn.random()),
         )
     )
     return f"{host} for {who or 'everybody'} for {length:.0f} s"

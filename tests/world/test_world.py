@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import math
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -231,6 +232,23 @@ def test_each_seed_has_some_kinds_of_faults_and_all_seeds_together_have_all() ->
     ]
     assert all(10 < len(each) < len(faults.GALLERY) for each in kinds)
     assert set.union(*kinds) == set(faults.GALLERY)
+
+
+def test_sources_that_fail_do_so_alike_in_each_run(loop: WorldLoop, tmp_path: Path) -> None:
+    def failures(folder: Path) -> list[Trouble]:
+        made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=folder)
+        faults.GALLERY["sources-fail"].act(made, random.Random(1))
+        [weather] = made.storm.weather
+        seen = Seen(method="GET", target="/api/v1/query", headers={}, body=b"", at=0.0)
+        return [weather.trouble(Program("agent/c00"), seen) for _ in range(20)]
+
+    async def main() -> list[list[Trouble]]:
+        return [failures(tmp_path / name) for name in ("one", "two")]
+
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    one, two = loop.run_until_complete(main())
+    assert one == two
 
 
 def test_each_law_has_a_sentence_that_the_page_tells() -> None:
