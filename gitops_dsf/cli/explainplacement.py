@@ -3,6 +3,7 @@
 import argparse
 import difflib
 import sys
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -108,6 +109,7 @@ def explain_placement(args: argparse.Namespace) -> int:
                 evidence=data.describe(),
                 has_scores=has_scores,
                 notes=[note.strip() for note in notes],
+                failures=failures,
             )
             sys.stdout.write(page)
         else:
@@ -132,7 +134,7 @@ def explain_placement(args: argparse.Namespace) -> int:
         )
         sys.stdout.write(json_text(explained))
     elif args.output == "html":
-        sys.stdout.write(_page(explanation, verdict, data, assumed))
+        sys.stdout.write(_page(explanation, verdict, data, assumed, failures))
     else:
         head = printable_lines((data.describe(), *assumption_lines(assumed), ""))
         if is_unranked:
@@ -186,7 +188,11 @@ def _without_rank(explanation: Explanation) -> Explanation:
 
 
 def _page(
-    explanation: Explanation, verdict: Verdict, data: HubData, assumed: tuple[str, ...]
+    explanation: Explanation,
+    verdict: Verdict,
+    data: HubData,
+    assumed: tuple[str, ...],
+    failures: Sequence[ClusterFailure],
 ) -> str:
     """The page of one cluster for a Placement."""
     from gitops_dsf.show.pages.simulation import explanation_page
@@ -197,7 +203,11 @@ def _page(
     if is_held:
         notes.append(desired_clusters_line(sorted(by_scores.chosen)).strip())
     return explanation_page(
-        explanation, evidence=data.describe(), notes=notes, has_flips=not is_held
+        explanation,
+        evidence=data.describe(),
+        notes=notes,
+        has_flips=not is_held,
+        failures=failures,
     )
 
 

@@ -26,6 +26,7 @@ COUNTS = {"len", "plural", "summary"}
 """Functions whose results hold words and numbers of ours."""
 _ESCAPES = "this function escapes the texts that it gets"
 _OURS = "a page of ours"
+_PAGE = "HTML whose every value the kit of pages escapes"
 REASONS = {
     "gitops_dsf/cli/backtest.py": {"_formatted(results, notes, args.output)": _ESCAPES},
     "gitops_dsf/cli/ci.py": {
@@ -33,6 +34,7 @@ REASONS = {
         "section": "Markdown of `backtest`, which escapes it",
     },
     "gitops_dsf/cli/diff.py": {
+        "page": _PAGE,
         "preview_comment(preview, evidence=evidence)": _ESCAPES,
         "preview_text(preview, evidence=evidence, everything=args.all)": _ESCAPES,
     },
@@ -50,13 +52,22 @@ REASONS = {
     "gitops_dsf/cli/main.py": {"shell_completion.script(args.completion)": _OURS},
     "gitops_dsf/cli/explainplacement.py": {
         "head + _placement(fleet, verdict, data, pace, rows=rows)": _ESCAPES,
-        "head + text": _ESCAPES,
+        "head + text + failures_by_reason(failures)": _ESCAPES,
+        "head + text + failures_of_cluster(failures, now=data.now)": _ESCAPES,
+        "page": _PAGE,
+        "_page(explanation, verdict, data, assumed, failures)": _PAGE,
     },
     "gitops_dsf/cli/simulate.py": {
         "list_text(verdicts, unscored)": _ESCAPES,
+        "page": _PAGE,
+        "waves_page(paced, windows, evidence=data.describe())": _PAGE,
         "rankings_text(verdicts, unscored, everything=args.all)": _ESCAPES,
     },
-    "gitops_dsf/cli/status.py": {"status_text(view, everything=args.all)": _ESCAPES},
+    "gitops_dsf/cli/simulatelosses.py": {"page": _PAGE},
+    "gitops_dsf/cli/status.py": {
+        "status_text(view, everything=args.all)": _ESCAPES,
+        "page.html()": _PAGE,
+    },
     "gitops_dsf/cli/test.py": {"_formatted(output, args.output)": _ESCAPES},
     "gitops_dsf/cli/tryscorer.py": {
         "_formatted(output, args.output)": _ESCAPES,

@@ -15,6 +15,7 @@ from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.losses import Loss
 from gitops_dsf.views.preview.paced import PacedWaves
 from gitops_dsf.views.preview.windows import WindowView
+from gitops_dsf.views.scorefailures import ClusterFailure
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MAX_RANKED: Final = 50
@@ -32,6 +33,7 @@ def simulation_page(
     evidence: str,
     has_scores: bool,
     notes: Sequence[str] = (),
+    failures: Sequence[ClusterFailure] = (),
 ) -> str:
     """Where Placements would go, and how their clusters rank by what people wrote.
 
@@ -75,7 +77,11 @@ def simulation_page(
         title=title,
         lead=evidence,
         notices=notices,
-        sections=(Section(heading="Placements", note=note, tables=(overview,)), *sections),
+        sections=(
+            Section(heading="Placements", note=note, tables=(overview,)),
+            _failing(failures),
+            *sections,
+        ),
     )
 
 
@@ -123,7 +129,12 @@ def _ranking(verdict: Verdict, *, has_scores: bool) -> Section:
 
 
 def explanation_page(
-    explanation: Explanation, *, evidence: str, notes: Sequence[str], has_flips: bool
+    explanation: Explanation,
+    *,
+    evidence: str,
+    notes: Sequence[str],
+    has_flips: bool,
+    failures: Sequence[ClusterFailure] = (),
 ) -> str:
     """Why a cluster is in a decision or not, and what would change that.
 
@@ -136,18 +147,13 @@ def explanation_page(
         rows.append((part.name, _number(part.score), str(part.weight), points, part.note))
     if rows:
         rows.append(("total", "", "", points_text(points_of(explanation.points or 0, weight)), ""))
-    state = {True: "ok", False: "warning", None: "unknown"}[explanation.selected]
-    word = {True: "selected", False: "not selected", None: "not known"}[explanation.selected]
-    reason = explanation.reason
-    if explanation.filter:
-        reason = f"dropped by the filter {explanation.filter}: {explanation.reason}"
     changes = flip_lines(explanation)
     return report(
         verb="explain",
         title=f"{explanation.cluster} for {explanation.placement}",
         lead=evidence,
         notices=(
-            Notice(state, f"{explanation.cluster} is {word}", reason),
+            _standing(explanation),
             *(Notice("unknown", note) for note in notes),
         ),
         sections=(
@@ -171,8 +177,37 @@ def explanation_page(
             if rows
             else Section(heading="Points"),
             Section(heading="What would change it", lines=changes if has_flips else ()),
+            _failing(failures),
         ),
     )
+
+
+def _failing(failures: Sequence[ClusterFailure]) -> Section:
+    """Why scores are not updated. The last ones still count until their validUntil."""
+    if not failures:
+        return Section(heading="Scores that are not updated")
+    rows: list[tuple[str, ...]] = []
+    for failure in failures:
+        since = failure.since or "not known"
+        rows.append((failure.score, failure.cluster, failure.reason, failure.message, since))
+    table = Table(columns=columns("score", "cluster", "reason", "message", "since"), rows=rows)
+    return Section(heading="Scores that are not updated", tables=(table,))
+
+
+def _standing(explanation: Explanation) -> Notice:
+    """Whether the cluster is selected, and why."""
+    reason = explanation.reason
+    if explanation.filter:
+        reason = f"dropped by the filter {explanation.filter}: {explanation.reason}"
+    match explanation.selected:
+        case True:
+            return Notice("ok", f"{explanation.cluster} is selected", reason)
+        case False:
+            return Notice("warning", f"{explanation.cluster} is not selected", reason)
+        case None:
+            return Notice(
+                "unknown", f"Whether {explanation.cluster} is selected is not known", reason
+            )
 
 
 def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: str) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gitops_dsf.show.pages.simulation import simulation_page
+from gitops_dsf.views.scorefailures import ClusterFailure
 from tests.integration.preview.gitfleet import GitFleet, herd_fleet, save, snapshot
 from tests.support.commandline import gitops_dsf
 
@@ -101,3 +103,14 @@ def test_paced_moves_are_shown_wave_by_wave(tmp_path: Path) -> None:
     for number, wave in enumerate(waves, start=1):
         for move in wave["moves"]:
             assert f"{number} {move['placement']} {move['from']} {move['to']}" in shown
+
+
+def test_why_scores_are_not_updated_is_on_the_page() -> None:
+    """What an agent wrote is text of others."""
+    failure = ClusterFailure(
+        score="cpu", cluster="eu-1", reason="QueryFailed", message="parse error <b>", since=None
+    )
+    page = simulation_page(
+        (), verb="explain", title="t", evidence="e", has_scores=True, failures=(failure,)
+    )
+    assert "cpu eu-1 QueryFailed parse error &lt;b&gt; not known" in text_of(page)
