@@ -116,7 +116,7 @@ def _nowhere_text(comparison: Comparison) -> str:
     if open_keys:
         clauses.append(f"not known for {placement_names(open_keys)}")
     if not clauses:
-        clauses.append("nobody because of this change, also if a cluster were lost")
+        clauses.append("nothing changes, even if a cluster were lost")
     overloads = sum(bool(change.overloads) for change in losses)
     if overloads:
         count = plural(overloads, "cluster")

@@ -26,7 +26,7 @@ from tests.integration.preview.test_surroundings import follower, placement
 MAX_LINES = 25
 MAX_COLUMNS = 80
 TOKEN = {"auth": {"tokenSecretRef": {"name": "net-token", "key": "token"}}}
-NOBODY = "- **Nowhere to go:** nobody because of this change, also if a cluster were lost"
+NOBODY = "- **Nowhere to go:** nothing changes, even if a cluster were lost"
 CERTAIN = "- **How sure:** certain, by the scores as they were seen"
 QUIET = "- **To review:** no new host, credential or query, and no warning"
 
