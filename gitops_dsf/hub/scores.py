@@ -121,6 +121,15 @@ class ScoreFailure(Struct, frozen=True, gc=False):
     """None if the time cannot be read."""
 
 
+def failure_of(*, reason: str, message: str, since: datetime | None) -> ScoreFailure:
+    """A failure in the words of a stranger, made printable and bounded."""
+    return ScoreFailure(
+        reason=printable(reason, most=MAX_CONDITION_REASON),
+        message=condition_message(message),
+        since=since,
+    )
+
+
 class PublishedScore(Struct, frozen=True, gc=False):
     """The content of an AddOnPlacementScore."""
 
@@ -213,9 +222,9 @@ def _failure_in(conditions: tuple[Condition, ...]) -> ScoreFailure | None:
     if condition.status != "False":
         return None
     since = condition.since
-    return ScoreFailure(
-        reason=printable(condition.reason, most=MAX_CONDITION_REASON),
-        message=condition_message(condition.message),
+    return failure_of(
+        reason=condition.reason,
+        message=condition.message,
         since=None if since is None else moment_of(since),
     )
 

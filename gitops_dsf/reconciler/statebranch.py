@@ -1,6 +1,7 @@
 """The state branch: a snapshot of the hub for previews that cannot read the hub.
 
-It holds scores, decisions and clusters. Its README.md is the board of the fleet, which forges show.
+It holds scores, why some are missing, decisions and clusters. Its README.md is the board of the
+fleet, which forges show.
 
 It is pushed when the hub changed, and once an hour (docs/decisions/preview.md#the-state-branch).
 The branch has one commit without a parent, replaced each time, so that clones stay small. Values
@@ -53,7 +54,7 @@ MESSAGE: Final = (
 HUB: Final = "hub"
 HOUR: Final = timedelta(hours=1)
 _OURS: Final = re.compile(
-    r"README\.md|(snapshot|decisions|clusters)\.json|(scores|raw)/[^/]+\.json"
+    r"README\.md|(snapshot|failures|decisions|clusters)\.json|(scores|raw)/[^/]+\.json"
 )
 
 LOG = logging.getLogger(__name__)

@@ -26,10 +26,7 @@ class ClusterFailure(Struct, frozen=True, kw_only=True):
 def cluster_failures(
     snapshot: Snapshot | None, resources: Collection[str], *, cluster: str | None = None
 ) -> tuple[ClusterFailure, ...]:
-    """The failures of these scores on every cluster, or on one, in order of score and cluster.
-
-    A snapshot of the state branch has no failures, so there they are not known.
-    """
+    """The failures of these scores on every cluster, or on one, in order of score and cluster."""
     if snapshot is None:
         return ()
     failures: list[ClusterFailure] = []

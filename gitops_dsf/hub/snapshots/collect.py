@@ -17,7 +17,13 @@ from gitops_dsf.hub import objects
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.raw_results import ByCluster
-from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, PublishedScore
+from gitops_dsf.hub.scores import (
+    AddOnPlacementScore,
+    BareScore,
+    Interner,
+    PublishedScore,
+    ScoreFailure,
+)
 from gitops_dsf.hub.snapshots import file_format
 from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 from gitops_dsf.wording import or_text
@@ -110,6 +116,9 @@ class _Collector:
         self._unreadable: list[str] = []
         self._scores: dict[str, dict[str, PublishedScore]] = {}
         self._raw_scores: dict[str, ByCluster] = {}
+        self._failures: dict[tuple[str, str], ScoreFailure] = {}
+        """By name of the AddOnPlacementScore and cluster."""
+        self._failures_left_out = 0
         self._decisions: dict[tuple[str, str], objects.PlacementDecision] = {}
         self._clusters: dict[str, objects.ManagedCluster] = {}
         self._sets: dict[str, objects.ManagedClusterSet] = {}
@@ -138,12 +147,18 @@ class _Collector:
 
     def snapshot(self, origin: str) -> Snapshot:
         """What was collected. The oldest part says how old the whole is."""
+        # At the end, because a file of failures may be read before that of the scores.
+        for (name, cluster), failure in self._failures.items():
+            scores = self._scores.setdefault(name, {})
+            score = scores.get(cluster, PublishedScore())
+            scores[cluster] = msgspec.structs.replace(score, failure=failure)
         return Snapshot(
             origin=origin,
             observed_at=min(self._observed, default=None),
             scores=self._scores,
             skipped=self._skipped,
             unreadable=tuple(sorted(self._unreadable)),
+            failures_left_out=self._failures_left_out,
             raw_scores=self._raw_scores,
             decisions=tuple(self._decisions[key] for key in sorted(self._decisions)),
             clusters=self._clusters,
@@ -197,6 +212,11 @@ class _Collector:
             if score_name in self._raw_scores:
                 _refuse_second(f"the table of raw scores {score_name}", place)
             self._raw_scores[score_name] = by_cluster
+        self._failures_left_out += part.failures_left_out
+        for name, failures in part.failures.items():
+            if self._resources is None or name in self._resources:
+                for cluster, failure in failures.items():
+                    _put(self._failures, (name, cluster), failure.failure(), place)
         for entry in part.decisions:
             decision = decision_of(**msgspec.structs.asdict(entry))
             self._add_decision(decision, document)

@@ -5,9 +5,10 @@ changed and stores little.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
@@ -18,7 +19,14 @@ from dsf_wire.scorename import sanitise
 from gitops_dsf.hub import objects
 from gitops_dsf.hub.metadata import Metadata, problem_of
 from gitops_dsf.hub.raw_results import ByCluster, ClusterResults, RawResult
-from gitops_dsf.hub.scores import Interner, PublishedScore
+from gitops_dsf.hub.scores import (
+    Interner,
+    PublishedScore,
+    ScoreFailure,
+    Scores,
+    failure_of,
+    failures_in,
+)
 from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.times import Timestamp, in_utc, timestamp
 
@@ -28,6 +36,15 @@ MOMENT = "snapshot.json"
 """The file with the time of observation."""
 RAW_FOLDER = "raw/"
 """The folder with a file of raw scores for each score name."""
+FAILURES: Final = "failures.json"
+"""The file that says why scorers give no scores. It is there only while some give none."""
+MAX_FAILURE_BYTES: Final = 2 << 20
+"""Of the entries of failures. The branch is cloned by every pipeline.
+
+A failure without its message has about 100 bytes, so 20,000 fit in.
+"""
+MAX_MESSAGES: Final = 20
+"""Clusters of one score and reason whose message is written. A central failure has one message."""
 
 Name = Annotated[str, Meta(min_length=1)]
 Value = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
@@ -99,6 +116,19 @@ ScoreTable = dict[Name, ScoreEntry]
 """By cluster."""
 
 
+class FailureEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Why a scorer gives no score on a cluster."""
+
+    reason: str
+    message: str = ""
+    """Empty also where many clusters have the reason."""
+    since: Timestamp | None = None
+
+    def failure(self) -> ScoreFailure:
+        """The failure. Whoever may push the branch wrote the texts, so they are cleaned again."""
+        return failure_of(reason=self.reason, message=self.message, since=self.since)
+
+
 class HubSnapshot(
     Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
 ):
@@ -116,6 +146,10 @@ class HubSnapshot(
     """
     raw_scores: dict[Name, msgspec.Raw] = {}
     """Raw scores by score name, as agents export them. Decoded as tables of scores are."""
+    failures: dict[Name, dict[Name, FailureEntry]] = {}
+    """Why there are no newer scores, by name of the AddOnPlacementScore, then by cluster."""
+    failures_left_out: Annotated[int, Meta(ge=0)] = 0
+    """Failures that had no room."""
     decisions: list[DecisionEntry] = []
     clusters: dict[Name, ClusterEntry] = {}
     metadata: dict[str, Any] = {}
@@ -187,7 +221,7 @@ def cluster(name: str, entry: ClusterEntry) -> objects.ManagedCluster:
 def files(
     snapshot: Snapshot, *, hub: str, rounded: RoundedTime = lambda until: until
 ) -> Iterator[tuple[str, bytes]]:
-    """A snapshot as files: one or two per score name, one each for time, decisions and clusters."""
+    """A snapshot as files: one or two per score name, and one for each of the other sections."""
     moment = ""
     if snapshot.observed_at is not None:
         moment = f',\n"observedAt": {_json(timestamp(snapshot.observed_at))}'
@@ -199,6 +233,9 @@ def files(
         if by_cluster:
             content = f"{_json(name)}: {_raw_table(by_cluster)}"
             yield f"{RAW_FOLDER}{sanitise(name)}.json", _file(hub, f',\n"rawScores": {{{content}}}')
+    failures = _failures_section(snapshot.scores)
+    if failures:
+        yield FAILURES, _file(hub, failures)
     if snapshot.decisions:
         decisions = _lines(_json(_decision_entry(page)) for page in snapshot.decisions)
         yield "decisions.json", _file(hub, f',\n"decisions": [\n{decisions}\n]')
@@ -275,6 +312,47 @@ def _score_line(cluster_name: str, score: PublishedScore, rounded: RoundedTime) 
     values = dict(sorted(score.items()))
     entry = ScoreEntry(values, None if until is None else in_utc(until))
     return f"{_json(cluster_name)}: {_json(entry)}"
+
+
+def _failures_section(scores: Scores) -> str:
+    """The failures of all scores with one line for each cluster; empty if there are none."""
+    by_name: dict[str, dict[str, ScoreFailure]] = {}
+    for name, by_cluster in scores.items():
+        failures = failures_in(by_cluster)
+        if failures:
+            by_name[name] = failures
+    tables: dict[str, str] = {}
+    room = MAX_FAILURE_BYTES
+    left_out = 0
+    # One scorer that fails on a whole fleet must not push out those that fail on a few clusters.
+    for name in sorted(by_name, key=lambda name: (len(by_name[name]), name)):
+        lines: list[str] = []
+        for line in _failure_lines(by_name[name]):
+            size = len(line.encode())
+            if size > room:
+                left_out += 1
+                continue
+            room -= size
+            lines.append(line)
+        if lines:
+            tables[name] = f"{_json(name)}: {{\n{_lines(lines)}\n}}"
+    if not tables:
+        return ""
+    rest = f',\n"failuresLeftOut": {left_out}' if left_out else ""
+    return f',\n"failures": {{\n{_lines(tables[name] for name in sorted(tables))}\n}}{rest}'
+
+
+def _failure_lines(failures: Mapping[str, ScoreFailure]) -> Iterator[str]:
+    written = Counter[str]()
+    for cluster_name in sorted(failures):
+        failure = failures[cluster_name]
+        written[failure.reason] += 1
+        entry = FailureEntry(
+            reason=failure.reason,
+            message=failure.message if written[failure.reason] <= MAX_MESSAGES else "",
+            since=None if failure.since is None else in_utc(failure.since),
+        )
+        yield f"{_json(cluster_name)}: {_json(entry)}"
 
 
 def _decision_entry(page: objects.PlacementDecision) -> DecisionEntry:

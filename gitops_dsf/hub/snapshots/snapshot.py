@@ -41,6 +41,8 @@ class Snapshot:
 
     They are among `scores`, without items.
     """
+    failures_left_out: int = 0
+    """Reasons of missing scores that the writer of a snapshot file left out."""
     decisions: tuple[PlacementDecision, ...] = ()
     """Sorted by namespace and name."""
     clusters: Mapping[str, ManagedCluster] = field(default_factory=dict)
@@ -62,12 +64,15 @@ class Snapshot:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """The first unreadable objects, for people, and how many more there are."""
+        """What is missing, for people: the first unreadable objects, and how many more."""
+        problems = list(self.unreadable[:MAX_PROBLEMS])
         rest = len(self.unreadable) - MAX_PROBLEMS
-        if rest <= 0:
-            return self.unreadable
-        more = f"{rest} more AddOnPlacementScores cannot be read and count as 0"
-        return (*self.unreadable[:MAX_PROBLEMS], more)
+        if rest > 0:
+            problems.append(f"{rest} more AddOnPlacementScores cannot be read and count as 0")
+        if self.failures_left_out:
+            count = plural(self.failures_left_out, "missing score")
+            problems.append(f"the snapshot has no room for the reasons of {count}")
+        return tuple(problems)
 
     @property
     def score_count(self) -> int:

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 import yaml
 
 from dsf_agent.publish.directory import DirectoryStore
+from gitops_dsf.hub.scores import PublishedScore, ScoreFailure
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from tests.integration.preview.gitfleet import SET, GitFleet, Run, application, save, snapshot
 from tests.support import hubobjects
 from tests.support.agent.hub import HAS_SCORES
@@ -209,10 +212,25 @@ def test_the_state_branch(fleet: GitFleet, tmp_path: Path, run: Run, where: str)
     )
 
 
-def publish_state(fleet: GitFleet) -> None:
+def test_explain_says_by_the_state_branch_why_a_score_does_not_come(
+    fleet: GitFleet, run: Run
+) -> None:
+    state = snapshot()
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    failure = ScoreFailure(reason="QueryFailed", message="parse error at char 12", since=since)
+    table = {**state.scores["cpu"], "eu-1": PublishedScore(failure=failure)}
+    publish_state(fleet, replace(state, scores={"cpu": table}))
+    asked = ("--state-branch", "gitops-dsf-state")
+    text = run("explain", "guestbook", "eu-1", fleet.path, *asked)
+    assert re.search(r"\n    cpu: QueryFailed for \d+ d: parse error at char 12\n", text)
+    text = run("explain", "guestbook", fleet.path, *asked)
+    assert "  cpu: 1 QueryFailed (eu-1): parse error at char 12\n" in text
+
+
+def publish_state(fleet: GitFleet, state: Snapshot | None = None) -> None:
     fleet.git("checkout", "--quiet", "--orphan", "gitops-dsf-state")
     fleet.git("rm", "-r", "--quiet", "--force", ".")
-    save(snapshot(), fleet.path)
+    save(snapshot() if state is None else state, fleet.path)
     fleet.commit("state")
     fleet.git("checkout", "--quiet", "main")
 

@@ -2,6 +2,7 @@
 mistakes are named.
 """
 
+import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import Metadata
@@ -19,7 +21,7 @@ from gitops_dsf.hub.objects import (
     ManagedClusterStatus,
     Taint,
 )
-from gitops_dsf.hub.scores import PublishedScore, score_of
+from gitops_dsf.hub.scores import PublishedScore, ScoreFailure, score_of
 from gitops_dsf.hub.snapshots.file_format import files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.times import age_text
@@ -30,10 +32,19 @@ NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?", fullmatch=True)
 DIMENSIONS = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)
 MOMENTS = st.integers(0, 4_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
 VALUES = st.dictionaries(DIMENSIONS, st.integers(-100, 100), max_size=3)
+FAILURES = st.builds(
+    ScoreFailure,
+    reason=st.from_regex(r"[A-Z][A-Za-z]{0,20}", fullmatch=True),
+    message=st.from_regex(r"([a-z0-9]{1,9} ){0,3}[a-z0-9\"]", fullmatch=True),
+    since=st.none() | MOMENTS,
+)
 SCORES = st.builds(
-    lambda values, until: score_of(sorted(values.items()), valid_until=until),
+    lambda values, until, failure: structs.replace(
+        score_of(sorted(values.items()), valid_until=until), failure=failure
+    ),
     VALUES,
     st.none() | MOMENTS,
+    st.none() | FAILURES,
 )
 DECISIONS = st.lists(
     st.builds(
@@ -99,6 +110,73 @@ def test_one_line_per_cluster() -> None:
 
     changed = [old for old, new in zip(lines(1), lines(2), strict=True) if old != new]
     assert changed == ['"b": {"values":{"cpu":1}},']
+
+
+def failing(reason: str, message: str = "") -> PublishedScore:
+    since = datetime(2026, 6, 1, tzinfo=UTC)
+    return PublishedScore(failure=ScoreFailure(reason=reason, message=message, since=since))
+
+
+def test_a_snapshot_says_why_scores_are_missing_and_a_healthy_one_is_as_before() -> None:
+    healthy = {"cpu": {"a": score_of({"cpu": 1}), "b": score_of({"cpu": 2})}}
+    before = dict(files(Snapshot(origin="", scores=healthy), hub="h"))
+    assert sorted(before) == ["scores/cpu.json", "snapshot.json"]
+    ill = {"cpu": {**healthy["cpu"], "b": failing("QueryFailed", "parse error at char 12")}}
+    after = dict(files(Snapshot(origin="", scores=ill), hub="h"))
+    assert json.loads(after.pop("failures.json"))["failures"] == {
+        "cpu": {
+            "b": {
+                "reason": "QueryFailed",
+                "message": "parse error at char 12",
+                "since": "2026-06-01T00:00:00Z",
+            }
+        }
+    }
+    assert after.keys() == before.keys()
+
+
+def test_failures_of_a_fleet_are_bounded_and_what_has_no_room_is_counted() -> None:
+    fleet = {
+        f"score{number:02}": {
+            f"cluster-{cluster:04}": failing("SourceUnreachable", "x" * 256)
+            for cluster in range(2000)
+        }
+        for number in range(20)
+    }
+    fleet["zz-alone"] = {"eu-1": failing("QueryFailed", "parse error")}
+    written = dict(files(Snapshot(origin="", scores=fleet), hub="h"))
+    assert 1_500_000 < len(written["failures.json"]) < 2_200_000
+    snapshot = from_contents(written.items(), origin="x")
+    kept = [score for table in snapshot.scores.values() for score in table.values()]
+    with_reason = [score.failure for score in kept if score.failure is not None]
+    assert len(kept) == 40_001
+    assert 10_000 < len(with_reason) < 40_001
+    [alone] = snapshot.scores["zz-alone"].values()
+    assert alone.failure == fleet["zz-alone"]["eu-1"].failure, "few failures come first"
+    first = [score.failure for score in snapshot.scores["score00"].values()]
+    messages = [failure.message for failure in first if failure is not None]
+    assert [bool(message) for message in messages] == [True] * 20 + [False] * 1980
+    missing = 40_001 - len(with_reason)
+    assert snapshot.problems == (
+        f"the snapshot has no room for the reasons of {missing} missing scores",
+    )
+
+
+def test_failures_of_a_file_are_cleaned_and_only_requested_names_are_read() -> None:
+    text = (
+        HEAD
+        + r"""failures:
+  cpu:
+    eu: {reason: "Bad\e[31m", message: "a\nb\e]0;title\a"}
+  mem:
+    eu: {reason: NoSeries}
+"""
+    )
+    snapshot = from_contents([("x.yaml", text.encode())], origin="x", resources=frozenset({"cpu"}))
+    assert list(snapshot.scores) == ["cpu"]
+    failure = snapshot.scores["cpu"]["eu"].failure
+    assert failure is not None
+    assert (failure.reason + failure.message).isprintable()
 
 
 def test_the_age_is_that_of_the_oldest_part() -> None:

@@ -161,6 +161,31 @@ async def test_a_score_with_an_odd_time_stops_no_snapshot(scene: StateBranchHub)
     assert [end and end.year for end in ends] == [9999, 9999, 1]
 
 
+async def test_a_snapshot_says_why_scores_are_missing_while_they_are(
+    scene: StateBranchHub,
+) -> None:
+    now = moment()
+    hostile = "parse error at char 12\x1b[2J"
+    item = hubobjects.score("cluster2", "cpu", 60, now=now)
+    put(scene.hub, hubobjects.failing(item, "QueryFailed", hostile, now=now))
+    async with scene.replica() as leader:
+        await leader.until("pushed")
+        text = git("show", f"{BRANCH}:failures.json", folder=scene.repository.bare)
+        assert json.loads(text)["failures"] == {
+            "cpu": {
+                "cluster2": {
+                    "reason": "QueryFailed",
+                    "message": "parse error at char 12\\x1b[2J",
+                    "since": hubobjects.stamp(now - timedelta(seconds=120)),
+                }
+            }
+        }
+        put(scene.hub, item)
+        await leader.until("pushed", more_than=1)
+    names = git("ls-tree", "--name-only", BRANCH, folder=scene.repository.bare).split()
+    assert "failures.json" not in names
+
+
 async def test_a_snapshot_has_the_decisions_of_scored_placements_elsewhere(
     scene: StateBranchHub,
 ) -> None:
