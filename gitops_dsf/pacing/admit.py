@@ -9,6 +9,7 @@ measured, some wait without end.
 """
 
 import heapq
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +23,7 @@ from gitops_dsf.pacing.assumptions import AssumedShift, assume, shifts_of
 from gitops_dsf.pacing.contenders import Contenders
 from gitops_dsf.pacing.desired import DesiredMove, Paced
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
+from gitops_dsf.pacing.ledgerindex import LedgerIndex
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
@@ -153,13 +155,27 @@ class _Queued(NamedTuple):
     move: DesiredMove
 
 
+class _Arrivals(NamedTuple):
+    """What one cluster receives."""
+
+    coming: int
+    """Moves to it that are under way."""
+    unmeasured: Sequence[float]
+    """When the scores have measured those that ended, in order. Only times to come."""
+
+
 class _AdmissionRun:
     """One admission, from the largest gain to the smallest."""
 
     def __init__(self, situation: Situation, desired_moves: DesiredMoves) -> None:
         self._situation = situation
         self._desired_moves = desired_moves
-        self._ledger = situation.ledger
+        self._moves = LedgerIndex(situation.ledger.moves)
+        """Those that are admitted in this run are added at the end."""
+        self._arrivals_at: dict[str, _Arrivals] = {}
+        """By cluster. Often many Placements ask for the same one."""
+        self._measured_ends: dict[str, float] = {}
+        """Answers of `_measured_end`, by cluster."""
         self._shifts = list(known_shifts(situation))
         """Those of moves that are admitted in this run are added at the end."""
         self._doubts = _doubts(self._shifts)
@@ -198,7 +214,10 @@ class _AdmissionRun:
 
     def _note_admitted(self, desired: DesiredMove) -> None:
         move = move_of(desired, self._situation.seconds)
-        self._ledger = self._ledger.adding([move])
+        self._moves.add(move)
+        for cluster in (move.source, move.target):
+            self._arrivals_at.pop(cluster, None)
+            self._measured_ends.pop(cluster, None)
         ranking = self._situation.paced[desired.placement].ranking
         shifts = list(shifts_of(move, ranking, now=self._situation.seen))
         self._shifts += shifts
@@ -206,7 +225,7 @@ class _AdmissionRun:
         self._version += bool(shifts)
 
     def _desired(self, key: str) -> DesiredMove | None:
-        if self._ledger.of(key) is not None:
+        if self._moves.under_way(key) is not None:
             # One application moves once at a time.
             return None
         return self._desired_moves.of(key, self._shifts)
@@ -234,7 +253,7 @@ class _AdmissionRun:
 
     def _rests(self, desired: DesiredMove) -> Waiting | None:
         """The cooldown of the application. It does not hold one on a cluster that is drained."""
-        ended = self._ledger.last_end(desired.placement)
+        ended = self._moves.last_end(desired.placement)
         # Before the scores have measured the last move, another one of the same application would
         # follow numbers that still show it on the old cluster.
         rest = max(self._situation.pace.cooldown_seconds, self._measured_after(desired.placement))
@@ -249,26 +268,32 @@ class _AdmissionRun:
 
     def _arrivals(self, desired: DesiredMove) -> Waiting | None:
         """What the target receives, and what its scores have not measured yet."""
-        now = self._situation.seconds
         limit = self._situation.pace.arrivals_per_cluster
-        # Arrivals that nobody admitted are in the ledger, too: their load is as real.
-        arrivals = [move for move in self._ledger.moves if move.target == desired.target]
-        coming = sum(move.under_way for move in arrivals)
+        if desired.target not in self._arrivals_at:
+            self._arrivals_at[desired.target] = self._arrivals_of(desired.target)
+        coming, unmeasured = self._arrivals_at[desired.target]
         if coming >= limit:
             message = f"{desired.target} receives {coming} already"
             return Waiting(move=desired, reason=MoveReason.ARRIVALS, message=message)
-        unmeasured: list[float] = []
-        for move in arrivals:
-            measured_at = move.phase_since + self._measured_after(move.placement)
-            if not move.under_way and now < measured_at:
-                unmeasured.append(measured_at)
         if coming + len(unmeasured) < limit:
             return None
         # Places become free one after another, in the order in which arrivals are measured.
-        unmeasured.sort()
         message = f"the scores of {desired.target} have not measured its last arrival"
         until = unmeasured[coming + len(unmeasured) - limit]
         return Waiting(move=desired, reason=MoveReason.SETTLE, message=message, until=until)
+
+    def _arrivals_of(self, cluster: str) -> _Arrivals:
+        coming = 0
+        unmeasured: list[float] = []
+        # Arrivals that nobody admitted are in the ledger, too: their load is as real.
+        for move in self._moves.arrivals(cluster):
+            if move.under_way:
+                coming += 1
+                continue
+            measured_at = move.phase_since + self._measured_after(move.placement)
+            if self._situation.seconds < measured_at:
+                unmeasured.append(measured_at)
+        return _Arrivals(coming, sorted(unmeasured))
 
     def _doubtful(self, desired: DesiredMove) -> Waiting | None:
         """Whether the move may be a loss, because the scores may show the last moves already."""
@@ -287,23 +312,31 @@ class _AdmissionRun:
 
         None if one of these moves is under way, because nobody knows when it ends.
         """
-        clusters = (desired.source, desired.target)
-        ends: list[float] = []
-        for move in self._ledger.moves:
-            paced = self._situation.paced.get(move.placement)
-            if paced is None or (move.source not in clusters and move.target not in clusters):
-                continue
-            if move.under_way:
-                return None
-            end = move.phase_since + paced.ranking.measured_after
-            if self._situation.seen < end:
-                ends.append(end)
-        return max(ends, default=None)
+        last = max(self._measured_end(desired.source), self._measured_end(desired.target))
+        return last if self._situation.seen < last < math.inf else None
+
+    def _measured_end(self, cluster: str) -> float:
+        """When the scores have measured the last move of a cluster.
+
+        Infinite while one is under way, and -inf without any.
+        """
+        if cluster not in self._measured_ends:
+            last = -math.inf
+            for move in self._moves.touching(cluster):
+                paced = self._situation.paced.get(move.placement)
+                if paced is None:
+                    continue
+                end = math.inf
+                if not move.under_way:
+                    end = move.phase_since + paced.ranking.measured_after
+                last = max(last, end)
+            self._measured_ends[cluster] = last
+        return self._measured_ends[cluster]
 
     def _under_way(self) -> int:
         """Moves that count against `concurrent`."""
         # What OCM moved by itself does not: nobody could have held it back.
-        return sum(move.admitted for move in self._ledger.under_way)
+        return self._moves.admitted_under_way
 
     def _is_full(self) -> bool:
         """Whether the pace allows no further move."""

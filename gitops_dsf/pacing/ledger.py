@@ -95,20 +95,6 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
     def under_way(self) -> Iterator[LedgerMove]:
         return (move for move in self.moves if move.under_way)
 
-    def of(self, placement: str) -> LedgerMove | None:
-        """The move of a Placement that is under way. There is one at most."""
-        return next((move for move in self.under_way if move.placement == placement), None)
-
-    def last_end(self, placement: str) -> float | None:
-        """When the last admitted move of a Placement ended; None if none is remembered."""
-        ends: list[float] = []
-        for move in self.moves:
-            # What OCM moved by itself has no cooldown: that would keep the application on the
-            # cluster to which it was only sent because another one was lost.
-            if move.placement == placement and move.admitted and not move.under_way:
-                ends.append(move.phase_since)
-        return max(ends, default=None)
-
     def adding(self, moves: Iterable[LedgerMove]) -> "Ledger":
         return replace(self, moves=(*self.moves, *moves))
 

@@ -4,6 +4,7 @@ What is not shown changes nothing: a move of a Placement whose decision has not 
 is.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
@@ -102,12 +103,16 @@ def _unasked(
 
     OCM chose for a new application, or for one that lost its cluster.
     """
+    expected: defaultdict[str, set[str]] = defaultdict(set)
+    for move in before.under_way:
+        expected[move.placement].add(move.target)
     for key, clusters in after.decided.items():
         clusters_before = before.decided.get(key, ())
-        expected = {move.target for move in before.under_way if move.placement == key}
+        if clusters == clusters_before:
+            continue
         departed = sorted(set(clusters_before) - set(clusters), reverse=True)
         for cluster in clusters:
-            if cluster in clusters_before or cluster in expected:
+            if cluster in clusters_before or cluster in expected.get(key, ()):
                 continue
             source = departed.pop() if departed else ""
             yield LedgerMove(

@@ -12,7 +12,8 @@ from typing import Any
 from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub.moves.causes import MoveCause
-from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove
+from gitops_dsf.pacing.ledgerindex import LedgerIndex
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import DecisionTracker
@@ -49,18 +50,30 @@ class ControllerContext:
         self.scanner = ScoreScanner(view=self.view, now=api.now)
         self.ledger = Ledger()
         """The paced moves, as this leader wrote or read them last."""
+        self._indexed = self.ledger
+        self._moves = LedgerIndex()
+        """The moves of `_indexed`."""
         self.causes: dict[str, MoveCause] = {}
         """Why each decision changed last, by Placement (namespace/name).
 
         Only of changes while this replica led, and only if there is a journal.
         """
 
+    def move_under_way(self, placement: str) -> LedgerMove | None:
+        """The paced move of a Placement (namespace/name) that is under way."""
+        # Whoever explains a change asks for each Placement that changed, which may be all of them
+        # at once.
+        if self._indexed is not self.ledger:
+            self._indexed = self.ledger
+            self._moves = LedgerIndex(self.ledger.moves)
+        return self._moves.under_way(placement)
+
     def cause_of(self, placement: str) -> MoveCause | None:
         """Why the decision of a Placement changed last; None if that is not known.
 
         `placement` is written as namespace/name.
         """
-        move = self.ledger.of(placement)
+        move = self.move_under_way(placement)
         if move is not None and move.cause is not None:
             return move.cause
         return self.causes.get(placement)

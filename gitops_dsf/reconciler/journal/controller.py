@@ -246,7 +246,7 @@ class JournalController:
 
     def _admitted(self, record: Record) -> LedgerMove | None:
         """The admitted move that led to this change; None if OCM moved by itself."""
-        move = self._context.ledger.of(record.placement)
+        move = self._context.move_under_way(record.placement)
         return move if move is not None and move.admitted and move.target in record.joined else None
 
     def _note_edit(
