@@ -23,7 +23,7 @@ from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, move_of
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.items import drawn_by, items_in, items_of, moving_in
-from gitops_dsf.pacing.ledger import Ledger, LedgerMove, remembered
+from gitops_dsf.pacing.ledger import Ledger, remembered
 from gitops_dsf.pacing.maintenance import MaintenanceState, OpenWindows, effect_of, state_of
 from gitops_dsf.pacing.progress import advance
 from gitops_dsf.pacing.stored import ROOM, MovesError, StoredMoves, queue_of, read_moves
@@ -32,7 +32,7 @@ from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
 from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, NotReady, run_controller
 from gitops_dsf.reconciler.maintenance import report_drains
 from gitops_dsf.reconciler.pacing.admission import CachedAdmission
-from gitops_dsf.reconciler.pacing.handovers import TIMEOUT_SECONDS, is_handed_over
+from gitops_dsf.reconciler.pacing.handovers import TIMEOUT_SECONDS, Handovers
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, ShownItems
 from gitops_dsf.reconciler.pacing.refugeplanner import RefugePlanner
 from gitops_dsf.reconciler.pacing.report import report_moves
@@ -271,14 +271,12 @@ class PaceController:
         view = self._view
         ledger = observed.known.ledger
 
-        def finished(move: LedgerMove) -> bool:
-            return is_handed_over(
-                move,
-                sets=view.sets.items,
-                applications=view.applications.items,
-                clusters=view.clusters.items,
-                now=observed.now,
-            )
+        handovers = Handovers(
+            sets=view.sets.items,
+            applications=view.applications.items,
+            clusters=view.clusters.items,
+            now=observed.now,
+        )
 
         def loss(cluster: str) -> MoveCause | None:
             return loss_of(cluster, view.clusters.items.get(cluster))
@@ -288,7 +286,7 @@ class PaceController:
             paced=observed.paced.keys(),
             decided=observed.settled.decided,
             published=moving_in(observed.published.items, ledger.under_way),
-            finished=finished,
+            finished=handovers.is_done,
             refused=observed.refused,
             loss=loss,
             now=observed.now,

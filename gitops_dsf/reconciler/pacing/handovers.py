@@ -1,9 +1,11 @@
-"""Whether the handover of a paced move is done. Pure.
+"""Whether the handovers of paced moves are done. Pure.
 
-It is judged by the copies of all ApplicationSets that follow the Placement.
+They are judged by the copies of all ApplicationSets that follow the Placement.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final
 
 from gitops_dsf.hub.application_sets import ApplicationSet
@@ -19,35 +21,67 @@ Its copy may never become healthy, and then the cluster would never be free for 
 """
 
 
-def is_handed_over(
-    move: LedgerMove,
-    *,
-    sets: Mapping[str, ApplicationSet],
-    applications: Mapping[str, Application],
-    clusters: Mapping[str, ManagedCluster],
-    now: float,
-) -> bool:
-    """Whether a move is done, for every ApplicationSet that follows its Placement.
+class Handovers:
+    """Judges the handovers of one pass.
 
-    It is when the new copy is healthy and the old one is gone.
+    After the loss of a cluster there may be thousands. So the objects of the hub are sorted once,
+    and only if there is a handover at all. They must not change meanwhile.
     """
-    if not move.admitted and now >= move.phase_since + TIMEOUT_SECONDS:
+
+    def __init__(
+        self,
+        *,
+        sets: Mapping[str, ApplicationSet],
+        applications: Mapping[str, Application],
+        clusters: Mapping[str, ManagedCluster],
+        now: float,
+    ) -> None:
+        self._sets = sets
+        self._applications = applications
+        self._clusters = clusters
+        self._now = now
+
+    def is_done(self, move: LedgerMove) -> bool:
+        """Whether a move is done, for every ApplicationSet that follows its Placement.
+
+        It is when the new copy is healthy and the old one is gone.
+        """
+        if not move.admitted and self._now >= move.phase_since + TIMEOUT_SECONDS:
+            return True
+        name = move.placement.partition("/")[2]
+        for application_set in self._followers.get(name, ()):
+            copies = self._copies.get(application_set.uid, ())
+            has_good_copy = any(
+                is_good(copy, self._unreachable) for copy in copies if copy.cluster == move.target
+            )
+            if not has_good_copy:
+                return False
+            # Without a handover nobody deletes the old copy. On a lost cluster it cannot be deleted
+            # now.
+            if application_set.handover is None or move.source in self._unreachable:
+                continue
+            if any(copy.cluster == move.source for copy in copies):
+                return False
         return True
-    name = move.placement.partition("/")[2]
-    unreachable = frozenset(other for other, cluster in clusters.items() if cluster.unreachable)
-    for application_set in sets.values():
-        if name not in application_set.placements:
-            continue
-        copies = [copy for copy in applications.values() if copy.owner_uid == application_set.uid]
-        has_good_copy = any(
-            is_good(copy, unreachable) for copy in copies if copy.cluster == move.target
-        )
-        if not has_good_copy:
-            return False
-        # Without a handover nobody deletes the old copy. On a lost cluster it cannot be deleted
-        # now.
-        if application_set.handover is None or move.source in unreachable:
-            continue
-        if any(copy.cluster == move.source for copy in copies):
-            return False
-    return True
+
+    @cached_property
+    def _followers(self) -> Mapping[str, list[ApplicationSet]]:
+        """The ApplicationSets by the name of the Placement that they follow."""
+        followers: defaultdict[str, list[ApplicationSet]] = defaultdict(list)
+        for application_set in self._sets.values():
+            for placement in application_set.placements:
+                followers[placement].append(application_set)
+        return followers
+
+    @cached_property
+    def _copies(self) -> Mapping[str, list[Application]]:
+        """The Applications by the UID of their ApplicationSet."""
+        copies: defaultdict[str, list[Application]] = defaultdict(list)
+        for copy in self._applications.values():
+            copies[copy.owner_uid].append(copy)
+        return copies
+
+    @cached_property
+    def _unreachable(self) -> frozenset[str]:
+        names = (name for name, cluster in self._clusters.items() if cluster.unreachable)
+        return frozenset(names)
