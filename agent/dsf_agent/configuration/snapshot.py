@@ -48,6 +48,26 @@ class ConfigurationSnapshot:
         return not self.problems and not self.scorers
 
     @cached_property
+    def explained(self) -> Mapping[str, Problem]:
+        """The entries whose reason belongs on the hub, by name of their AddOnPlacementScore.
+
+        An entry that another process runs is not explained by this one. Where several entries mean
+        the same object, one that runs wins, else the first.
+        """
+        taken = {scorename.sanitise(scorer.score_name) for scorer in self.scorers}
+        explained: dict[str, Problem] = {}
+        for problem in self.problems:
+            entry = problem.entry
+            if entry is None or entry.on_hub is (self.clusters is None):
+                continue
+            name = scorename.sanitise(entry.score_name)
+            if entry.score_destination == "None" or not scorename.can_be_object(name):
+                continue
+            if name not in taken:
+                explained.setdefault(name, problem)
+        return explained
+
+    @cached_property
     def object_names(self) -> frozenset[str]:
         """The names of the AddOnPlacementScores, on the hub with their clusters (key_of)."""
         names = {scorer.name: scorename.sanitise(scorer.score_name) for scorer in self.scorers}
@@ -96,7 +116,10 @@ def parse(content: bytes, clusters: bytes | None = None) -> ConfigurationSnapsho
                 f" scorer {owners[name]!r}; rename one"
             )
         if reason is not None:
-            problems.append(Problem(index=index, name=scorer.name, reason=reason))
+            problem = Problem(
+                index=index, name=scorer.name, reason=reason, entry=summary.named_entry(scorer)
+            )
+            problems.append(problem)
             continue
         owners[name] = scorer.name
         scorers.append(scorer)

@@ -25,6 +25,7 @@ from dsf_agent.kubernetes.trigger import Trigger
 from dsf_agent.metrics import AgentMetrics
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
+from dsf_agent.publish.invalidentries import InvalidEntries
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.publication import ScorePublication
 from dsf_agent.publish.publisher import Publisher
@@ -41,7 +42,7 @@ from dsf_wire.summary import ScorerSummary
 
 
 class Adapters:
-    """What all scorers share. ``publisher`` and ``pruner`` are None if nothing is published."""
+    """What all scorers share. The publishing parts are None if nothing is published."""
 
     def __init__(self, settings: AgentSettings, *, wall: Callable[[], float] = time.time) -> None:
         """``wall``: Unix time. Delays follow the clock of the event loop."""
@@ -74,12 +75,18 @@ class Adapters:
         self.fleet = Fleet(own=own)
         self.publisher: Publisher | None = None
         self.pruner: Pruner | None = None
+        self.invalid_entries: InvalidEntries | None = None
         if self.hub is not None or settings.publish_dir is not None:
             # validUntil is compared with the hub's clock by OCM, and the spoke's may be wrong.
             published = wall if self.hub is None else self.hub.clock.wall
             # One store for each cluster: it remembers what it has seen of other writers.
             store_of = cache(self._store_of)
             self.publisher = Publisher(store_of=store_of, wall=published)
+            self.invalid_entries = InvalidEntries(
+                publisher=self.publisher,
+                metrics=self.metrics,
+                clusters=lambda scorer: self.fleet.targets(scorer).names,
+            )
             self.pruner = Pruner(
                 store_of=store_of,
                 under_way=self.publisher.under_way,

@@ -21,6 +21,7 @@ from dsf_agent.process.build import Adapters
 from dsf_agent.schedule.scheduler import Scheduler
 from dsf_agent.schedule.worker import WorkerState
 from dsf_runtime.pages import Page, PageServer
+from dsf_wire.summary import Problem
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +117,7 @@ class Agent:
             self._cannot_use(observation)
             return
         self._unusable = None
+        edited = self._snapshot is not None
         self._snapshot = observation
         self._adapters.use_clusters(observation)
         self._metrics.config_timestamp.set(self._adapters.wall())
@@ -123,7 +125,7 @@ class Agent:
         for problem in observation.problems:
             extra = {"scorer": problem.name or "?", "reason": "bad_entry"}
             log.warning("entry %d is skipped: %s", problem.index, problem.reason, extra=extra)
-        await self._apply(observation)
+        await self._apply(observation, edited=edited)
         # Afterwards, so that the workers of removed scorers write nothing any more.
         if self._pruner is not None:
             self._pruner.set(observation)
@@ -141,10 +143,15 @@ class Agent:
         if self._pruner is not None:
             self._pruner.set(None)
 
-    async def _apply(self, snapshot: ConfigurationSnapshot) -> None:
+    async def _apply(self, snapshot: ConfigurationSnapshot, *, edited: bool) -> None:
         scorers = snapshot.scorers
         await self._adapters.cluster.follow(scorers)
+        invalid = self._adapters.invalid_entries
+        if invalid is not None:
+            invalid.release(snapshot)
         await self._scheduler.apply(scorers)
+        if invalid is not None:
+            invalid.tell(snapshot, edited=edited)
         self._adapters.keep_credentials(scorers)
         self._metrics.scorers.labels("running").set(len(scorers))
         self._metrics.scorers.labels("invalid").set(len(snapshot.problems))
@@ -166,7 +173,7 @@ class Agent:
                 # A scorer that is about to start has no worker yet.
                 state = states.get(scorer.name, WorkerState())
                 scorers.append(_scorer(scorer.name, scorer.score_name, state))
-            problems = [asdict(problem) for problem in snapshot.problems]
+            problems = [_problem(problem) for problem in snapshot.problems]
         detail: dict[str, Any] = {"cluster": self._adapters.settings.cluster}
         if self._adapters.settings.clusters_file is not None:
             detail["clusters"] = len(self._adapters.fleet.names)
@@ -180,6 +187,11 @@ class Agent:
         hub = self._adapters.hub
         detail["hubClockOffsetSeconds"] = hub.clock.offset if hub is not None else None
         return snapshot is not None, detail
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    """The JSON of an entry that cannot run."""
+    return {"index": problem.index, "name": problem.name, "reason": problem.reason}
 
 
 def _scorer(name: str, score_name: str, state: WorkerState) -> dict[str, Any]:

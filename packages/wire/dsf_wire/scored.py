@@ -104,6 +104,8 @@ class ScoredReason(StrEnum):
     TOO_LARGE = "TooLarge"
     PUBLISH_FAILED = "PublishFailed"
     """There are scores, and the hub refuses them."""
+    INVALID_CONFIGURATION = "InvalidConfiguration"
+    """The entry of the scorer in the configuration cannot run."""
     INTERNAL_ERROR = "InternalError"
     """A bug in the agent."""
     OTHER = "Other"

@@ -7,6 +7,9 @@ from typing import Final
 MAX_LENGTH: Final = 253
 _FOREIGN: Final = re.compile(r"[^a-z0-9.-]")
 _DASHES: Final = re.compile(r"-{2,}")
+_SUBDOMAIN: Final = re.compile(
+    r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*", re.ASCII
+)
 
 
 def sanitise(score_name: str) -> str:
@@ -21,3 +24,11 @@ def sanitise(score_name: str) -> str:
     if len(name) > MAX_LENGTH:
         name = name[:MAX_LENGTH].rstrip("-.")
     return name or "score"
+
+
+def can_be_object(name: str) -> bool:
+    """Whether Kubernetes takes a sanitised name for an object.
+
+    Upstream's rule leaves `..` and `.-` in the middle of a name, which no DNS subdomain has.
+    """
+    return _SUBDOMAIN.fullmatch(name) is not None

@@ -5,6 +5,7 @@ spoils no other. Upstream's sixteen keys come first and in upstream's order; our
 set.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
@@ -237,6 +238,18 @@ class Problem:
     index: int
     name: str
     reason: str
+    entry: "NamedEntry | None" = None
+    """Which scores the entry is for; None if it does not say so."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedEntry:
+    """An entry, as far as it says which scores it is for and who runs it."""
+
+    name: str
+    score_name: str
+    score_destination: str
+    on_hub: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,13 +309,46 @@ def decode(text: str | bytes) -> Decoded:
             reason = str(error)
         if reason:
             name = entry.get("name", "")
-            problems.append(
-                Problem(index=index, name=name if isinstance(name, str) else "", reason=reason)
+            problem = Problem(
+                index=index,
+                name=name if isinstance(name, str) else "",
+                reason=reason,
+                entry=_named(entry),
             )
+            problems.append(problem)
         else:
             seen[summary.name] = index
             summaries.append(summary)
     return Decoded(summaries=tuple(summaries), problems=tuple(problems))
+
+
+def named_entry(summary: ScorerSummary) -> NamedEntry:
+    """The names of an entry that can be read and not be run."""
+    return NamedEntry(
+        name=summary.name,
+        score_name=summary.score_name,
+        score_destination=summary.score_destination,
+        on_hub=summary.on_hub,
+    )
+
+
+def _named(entry: Mapping[str, Any]) -> NamedEntry | None:
+    """The names of an entry that cannot be read; None if they cannot be read either."""
+    keys = ("name", "scoreName", "scoreDestination", "runsOn")
+    texts: dict[str, str] = {}
+    for key in keys:
+        text = entry.get(key)
+        if text is not None and not isinstance(text, str):
+            return None
+        texts[key] = text or ""
+    if not texts["scoreName"]:
+        return None
+    return NamedEntry(
+        name=texts["name"],
+        score_name=texts["scoreName"],
+        score_destination=texts["scoreDestination"],
+        on_hub=texts["runsOn"] == RUNS_ON_HUB,
+    )
 
 
 def _entries(text: str | bytes) -> list[msgspec.Raw]:

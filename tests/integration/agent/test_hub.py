@@ -308,6 +308,57 @@ async def test_the_reason_of_a_removed_scorer_goes_with_it(place: Place) -> None
             await until(lambda: not hub.scores, what="also by a process that never named it")
 
 
+async def test_an_entry_that_cannot_run_is_told_on_the_hub_and_its_scores_stay(
+    place: Place,
+) -> None:
+    hub, api = ScoreHub(), Scoring(7.0)
+    async with hub as server, HttpFake(api) as scoring:
+        good = entry("cpu", scoring=scoring.url)
+        place.put(good)
+        async with place.agent(hub=server) as agent:
+            await until(lambda: _stated(hub) == ("True", "Scored"), what="published")
+            before = hub.scores["c1", "cpu-score"]["status"]
+            place.put({**good, "scoringInterval": "thirty"}, entry("mem", scoring="ftp://api"))
+            invalid = ("False", "InvalidConfiguration")
+            await until(lambda: _stated(hub) == invalid, what="unreadable")
+            await until(lambda: _stated(hub, "mem-score") == invalid, what="cannot run")
+            after = hub.scores["c1", "cpu-score"]["status"]
+            assert {**after, "conditions": []} == {**before, "conditions": []}
+            assert "scoringInterval" in after["conditions"][0]["message"]
+            assert hub.scores["c1", "mem-score"]["status"].keys() == {"conditions"}
+            metrics = (await agent.get("/metrics")).text
+            gauge = "gitops_dsf_agent_clusters_without_scores"
+            assert f'{gauge}{{reason="InvalidConfiguration",score_name="mem-score"}} 1.0' in metrics
+            place.put(good)
+            await until(lambda: _stated(hub) == ("True", "Scored"), what="it works again")
+            await until(lambda: list(hub.scores) == [("c1", "cpu-score")], what="mem went")
+            assert "mem-score" not in (await agent.get("/metrics")).text
+
+
+async def test_an_entry_that_another_runs_or_that_has_no_object_is_not_told(place: Place) -> None:
+    hub, api = ScoreHub(), Scoring(7.0)
+    async with hub as server, HttpFake(api) as scoring:
+        good = entry("cpu", scoring=scoring.url)
+        place.put(
+            good,
+            entry("twin", scoring=scoring.url, scoreName="CPU_score"),
+            entry("hub", scoring=scoring.url, runsOn="Hub", clusterLabel={"name": "cluster"}),
+            entry("hidden", scoring="ftp://api", scoreDestination="None"),
+            entry("dots", scoring="ftp://api", scoreName="a..b"),
+            entry("number", scoring=scoring.url, scoreName=5),
+            entry("last", scoring="ftp://api"),
+        )
+        async with place.agent(hub=server) as agent:
+            await until(
+                lambda: _stated(hub, "last-score") == ("False", "InvalidConfiguration"), what="told"
+            )
+            await until(lambda: _stated(hub) == ("True", "Scored"), what="published")
+            assert sorted(hub.scores) == [("c1", "cpu-score"), ("c1", "last-score")]
+            problems = agent.agent.detail()[1]["configuration"]["problems"]
+            assert [problem["index"] for problem in problems] == [1, 2, 3, 4, 5, 6]
+            assert problems[0].keys() == {"index", "name", "reason"}
+
+
 async def test_a_hub_whose_policy_refuses_conditions_gets_the_scores_without_one(
     place: Place,
 ) -> None:

@@ -335,3 +335,20 @@ def names(agent: RunningAgent) -> list[str]:
 
 def on_hub(hub: ScoreHub) -> bool:
     return "gitops-dsf.io/runs-on" in hub.scores["c1", "cpu-score"]["metadata"]["labels"]
+
+
+async def test_an_entry_that_cannot_run_is_told_on_its_clusters(scene: Scene) -> None:
+    """Also on those that come later. Entries of agents are not the hub scorer's to explain."""
+    async with HttpFake(last_values) as api:
+        bad = scene.entry("bad", scoring=api.url, scoringInterval=0)
+        agents = scene.entry("agents", scoring=api.url, runsOn=None)
+        told = "bad", "agents"
+        scene.put(bad, agents, fleet=fleet("c1", "c2", scorers=told))
+        async with scene.scorer():
+            await until(lambda: len(scene.hub.scores) == 2, what="both clusters")
+            scene.put(bad, agents, fleet=fleet("c1", "c3", scorers=told))
+            await until(lambda: ("c3", "bad-score") in scene.hub.scores, what="a new cluster")
+            assert {name for _, name in scene.hub.scores} == {"bad-score"}
+            status = scene.hub.scores["c3", "bad-score"]["status"]
+            assert status.keys() == {"conditions"}
+            assert status["conditions"][0]["reason"] == "InvalidConfiguration"
