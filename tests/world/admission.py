@@ -107,7 +107,8 @@ def refusal(policies: Iterable[Policy], asked: Asked) -> str:
         else:
             answer = _answer(policy, asked)
         if answer:
-            return f"{policy.name}: {answer}"
+            # The words of validating/dispatcher.go of Kubernetes 1.37.
+            return f"ValidatingAdmissionPolicy '{policy.name}' denied request: {answer}"
     return ""
 
 

@@ -49,6 +49,11 @@ Its admission policy comes from the fleet's repository, and may be older than th
 """
 FEW_ITEMS: Final = 500
 """Items that are encoded without a thread: less than a millisecond."""
+POLICY_REFUSAL: Final = "ValidatingAdmissionPolicy"
+"""What the message of a refusal by an admission policy has (Kubernetes 1.37).
+
+A refusal for want of rights has the same status, 403, but says nothing of the condition.
+"""
 MAX_OBJECT_BYTES: Final = 1_500_000
 """Largest object to store, in bytes. etcd refuses requests above 1.5 MiB.
 
@@ -123,10 +128,10 @@ class HubStore:
         try:
             return await written(condition)
         except AgentError as error:
-            if error.reason is not Reason.FORBIDDEN:
+            if not _is_refused_by_policy(error):
                 raise
         # The admission policy of an older version refuses conditions of agents. Scores must arrive
-        # all the same. If the rights are missing, this fails with the same reason.
+        # all the same.
         stored = await written(None)
         self._refused_condition()
         return stored
@@ -168,7 +173,7 @@ class HubStore:
         try:
             applied = await self._apply_status(name, body)
         except AgentError as error:
-            if error.reason is Reason.FORBIDDEN:
+            if _is_refused_by_policy(error):
                 self._refused_condition()
             raise
         return applied.stored(values=values)
@@ -440,3 +445,7 @@ class HubStore:
 
     def _path(self, name: str) -> str:
         return f"{self._base}/{quote(name, safe='')}"
+
+
+def _is_refused_by_policy(error: AgentError) -> bool:
+    return error.reason is Reason.FORBIDDEN and POLICY_REFUSAL in str(error)

@@ -297,6 +297,31 @@ async def test_a_scorer_without_any_score_has_an_object_with_the_reason_alone(
             await until(lambda: not hub.scores, what="the object goes with its scorer")
 
 
+async def test_a_right_that_is_missing_for_a_while_does_not_count_as_a_refused_condition(
+    place: Place,
+) -> None:
+    hub, api = ScoreHub(), Scoring(7.0)
+    refusing = True
+    refused: list[bytes] = []
+
+    def before(seen: Seen) -> Reply | None:
+        if not refusing or seen.method != "PATCH":
+            return None
+        refused.append(seen.body)
+        user = "system:open-cluster-management:cluster:c1"
+        return failure(403, f'User "{user}" cannot patch resource "addonplacementscores/status"')
+
+    hub.before = before
+    async with hub as server, HttpFake(api) as scoring:
+        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
+        async with place.agent(hub=server):
+            await until(lambda: len(refused) > 2, what="some attempts")
+            assert all(b'"conditions"' in body for body in refused), "nothing is tried twice"
+            refusing = False
+            await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published")
+            assert _stated(hub) == ("True", "Scored"), "with the first write"
+
+
 async def test_the_reason_of_a_removed_scorer_goes_with_it(place: Place) -> None:
     hub = ScoreHub()
     async with hub as server:
@@ -365,7 +390,12 @@ async def test_a_hub_whose_policy_refuses_conditions_gets_the_scores_without_one
     """The policy is in git, and may be of an older version than the agent."""
     hub, api = ScoreHub(), Scoring(7.0)
     hub.before = lambda seen: (
-        failure(403, "an agent gives an AddOnPlacementScore neither annotations nor conditions")
+        failure(
+            403,
+            'addonplacementscores "cpu-score" is forbidden: ValidatingAdmissionPolicy'
+            " 'gitops-dsf-scores' with binding 'gitops-dsf-scores' denied request: an agent gives"
+            " an AddOnPlacementScore neither annotations nor conditions",
+        )
         if seen.method == "PATCH" and b'"conditions"' in seen.body
         else None
     )
