@@ -1,10 +1,12 @@
 """The status of a DynamicScorer: what it should be, and writing it.
 
-It is written as a merge patch of what differs. Not guaranteed: that what others wrote into the
-status stays; this controller owns all of it.
+It is written as a merge patch of what differs: a new status or reason in the next pass, a new
+message alone once a minute. Not guaranteed: that what others wrote into the status stays; this
+controller owns all of it.
 """
 
 import logging
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
@@ -24,6 +26,12 @@ from gitops_dsf.wording import shortened
 
 MAX_MESSAGE: Final = 2048
 """Characters of a condition's message at most. The CRD allows 32,768."""
+MESSAGE_SECONDS: Final = 60.0
+"""A new message alone is written so long after the last write of the same status at the earliest.
+
+While a fleet loses its scores, the counts in the message change with each pass, every 15 s, for
+twelve minutes.
+"""
 BUSY: Final = frozenset(
     {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
@@ -131,6 +139,14 @@ def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]
     return change
 
 
+def _without_messages(status: Mapping[str, Any]) -> dict[str, Any]:
+    """A status without the messages of its conditions."""
+    conditions: list[dict[str, Any]] = []
+    for condition in status.get("conditions") or ():
+        conditions.append({**condition, "message": ""})
+    return {**status, "conditions": conditions}
+
+
 class StatusWriter:
     """Writes a status that the hub refused again after a pause."""
 
@@ -139,12 +155,17 @@ class StatusWriter:
         self._path = SCORERS.within(context.view.hub_namespace).path
         self._pauses = Pauses(REFUSED, clock=context.clock)
         """By scorer: the hub refused its status."""
+        self._written: dict[str, float] = {}
+        """By scorer: when its status was written last, by the context's clock."""
 
     async def write(self, scorer: DynamicScorer, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the hub takes no statuses now."""
         name = scorer.metadata.name
         change = patch(scorer.status, status)
         if not change or self._pauses.left(name):
+            return
+        age = self._context.clock() - self._written.get(name, -math.inf)
+        if age < MESSAGE_SECONDS and _without_messages(scorer.status) == _without_messages(status):
             return
         metrics = self._context.metrics
         # The UID makes the hub refuse the status of a scorer that was deleted and created again.
@@ -160,11 +181,14 @@ class StatusWriter:
             LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
             return
         self._pauses.worked(name)
+        self._written[name] = self._context.clock()
         metrics.patches.inc()
         self._record_events(scorer, status)
 
     def keep_only(self, scorers: Mapping[str, DynamicScorer]) -> None:
         self._pauses.keep_only(scorers)
+        for name in self._written.keys() - scorers.keys():
+            del self._written[name]
 
     def _record_events(self, before: DynamicScorer, status: Mapping[str, Any]) -> None:
         """An Event for each condition that changed."""

@@ -168,6 +168,7 @@ async def test_what_comes_to_be_expected_has_time(hub: ScorerHub, leader: Leader
         "fresh on 1 cluster; not published yet on 1 cluster (new)",
     )
     hub.masks("[]")
+    await asyncio.sleep(60)
     await leader.once()
     assert (
         hub.condition("cpu")[2] == "fresh on 1 cluster; not published yet on 2 clusters (c2, new)"
@@ -175,6 +176,50 @@ async def test_what_comes_to_be_expected_has_time(hub: ScorerHub, leader: Leader
     hub.placement("web", decided="c1 new")
     await leader.once()
     assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 0, "no news"
+
+
+async def test_counts_that_change_in_each_pass_are_written_once_a_minute(
+    hub: ScorerHub, leader: Leader
+) -> None:
+    """As while a fleet loses its scores. A pass comes every 15 s."""
+    clusters = [f"c{number:02}" for number in range(49)]
+    hub.scorer("cpu")
+    hub.joined(*clusters)
+    hub.masks("[]")
+    for cluster in clusters:
+        hub.score(cluster)
+    await leader.once()
+    assert hub.condition("cpu")[1] == "Fresh"
+    writes: list[int] = []
+    for number, cluster in enumerate(clusters[:48]):
+        hub.failing(cluster, "SourceUnreachable", scored=True)
+        if await leader.once():
+            writes.append(number * 15)
+        await asyncio.sleep(15)
+    assert writes == [60 * minute for minute in range(12)]
+    await asyncio.sleep(60)
+    assert await leader.once() == 1
+    assert "48 SourceUnreachable" in hub.condition("cpu")[2], "the last state is not lost"
+
+
+async def test_a_new_reason_or_status_is_written_in_the_next_pass(
+    hub: ScorerHub, leader: Leader
+) -> None:
+    hub.scorer("cpu")
+    hub.joined("c1", "c2")
+    hub.masks("[]")
+    hub.score("c1")
+    hub.score("c2")
+    await leader.once()
+    for turn, reason in enumerate(["Failing", "Fresh", "Failing", "Fresh"]):
+        if turn % 2:
+            hub.score("c1")
+        else:
+            hub.failing("c1", "NoSeries", scored=True)
+        assert await leader.once() == 1
+        assert hub.condition("cpu")[1] == reason
+    hub.scorer("cpu", description="edited")
+    assert await leader.once() == 1, "a new generation"
 
 
 async def test_placements_that_rank_by_a_missing_score_are_named(
