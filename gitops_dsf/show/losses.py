@@ -32,9 +32,14 @@ def losses_summary(losses: Sequence[Loss]) -> str:
         return "no application has a decision, so no loss would move anything"
     if not homeless and not overloading:
         return f"any one of {plural(len(losses), 'cluster')} can be lost"
+    count = plural(len(losses), "cluster")
+    if not overloading:
+        return f"of {count}, the loss of {homeless} would leave an application nowhere to go"
+    if not homeless:
+        return f"of {count}, the loss of {overloading} would overload another cluster"
     return (
-        f"of {plural(len(losses), 'cluster')}, the loss of {homeless} would leave an application"
-        f" nowhere to go, and the loss of {overloading} would overload another cluster"
+        f"of {count}, the loss of {homeless} would leave an application nowhere to go, and the loss"
+        f" of {overloading} would overload another cluster"
     )
 
 

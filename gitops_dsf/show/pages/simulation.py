@@ -219,9 +219,11 @@ def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: st
             rows.append((str(number), move.placement, move.source, move.target, points))
     count = plural(len(rows), "paced move")
     least = "" if paced.complete else "at least "
-    notices = [
-        Notice("unknown" if rows else "ok", f"{least}{count} in {plural(len(paced.waves), 'wave')}")
-    ]
+    if rows:
+        summary = Notice("unknown", f"{least}{count} in {plural(len(paced.waves), 'wave')}")
+    else:
+        summary = Notice("ok", "No paced move follows")
+    notices = [summary]
     if paced.undecided:
         names = names_text(paced.undecided, most=MAX_NAMES)
         notices.append(Notice("unknown", "Without a decision, so OCM places them at once", names))
@@ -288,7 +290,7 @@ def losses_page(losses: Sequence[Loss], *, left_out: int, evidence: str) -> str:
         notices=notices,
         facts=(
             Fact(str(len(losses)), "losses"),
-            Fact(str(len(homeless)), "leave somebody nowhere"),
+            Fact(str(len(homeless)), "leave an application nowhere to go"),
         ),
         sections=(
             Section(

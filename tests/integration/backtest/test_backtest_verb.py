@@ -268,6 +268,8 @@ def test_two_revisions_side_by_side(tmp_path: Path, store: Store) -> None:
     assert "| `argocd/portal` | 72 moves instead of 0" in comment
     page = _said(fleet, store, "--base", "main", "-o", "html")
     assert page.startswith("<!doctype html>")
+    anchors = re.findall(r'text-anchor="(\w+)">01 Jun 0[06]:00<', page)
+    assert anchors == ["start", "middle"] * 2, "the first time of a chart is not cut at its left"
     assert "argocd/portal as in main" in page
     assert 'http-equiv="Content-Security-Policy" content="default-src \'none\'' in page
 

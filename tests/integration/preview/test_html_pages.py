@@ -105,6 +105,14 @@ def test_paced_moves_are_shown_wave_by_wave(tmp_path: Path) -> None:
             assert f"{number} {move['placement']} {move['from']} {move['to']}" in shown
 
 
+def test_a_pace_with_nothing_to_admit_says_so(tmp_path: Path) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", stickiness=100)
+    decided = {f"app-{number:02}": ["c1"] for number in range(20)}
+    state = save(snapshot(values={"c1": 40, "c2": 62}, decided=decided), tmp_path / "state")
+    words = ("simulate", fleet.path, "--paced", "--scores", state)
+    assert "No paced move follows" in text_of(gitops_dsf(*words, "-o", "html").stdout)
+
+
 def test_why_scores_are_not_updated_is_on_the_page() -> None:
     """What an agent wrote is text of others."""
     failure = ClusterFailure(
