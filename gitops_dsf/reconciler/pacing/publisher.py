@@ -214,8 +214,8 @@ class ItemPublisher:
             if not values:
                 return ""
             score = await self._create(cluster)
-        if _values(score) == values:
-            return score.metadata.resource_version
+        # Also when the items are there already: an API server that is behind may have answered the
+        # list, and only the write with its version says that it is not of the past.
         items = [{"name": name, "value": value} for name, value in sorted(values.items())]
         # The version makes the API server refuse the items of a leader that read before another one
         # wrote.

@@ -203,6 +203,39 @@ async def test_an_informer_that_is_looks_behind_repels_nobody_to_an_old_refuge()
         check_draws(hub)
 
 
+async def test_a_list_of_the_past_does_not_count_as_a_push_that_is_taken_away() -> None:
+    """An API server that is behind says of c1 what was there before ns/a was pushed away."""
+    async with PaceHub() as hub, hub.api() as api:
+        hub.between = lambda _: check_draws(hub)
+        publisher, others = ItemPublisher(api), {"ns/b": "c1"}
+        await publisher.publish(NOTHING, items_of([], others))
+        old: list[Reply] = []
+
+        def before(seen: Seen) -> Reply | Fault | None:
+            if seen.method != "GET" or f"/namespaces/c1/{SCORES}" not in seen.path:
+                return None
+            if not old:
+                hub.before = lambda _: None
+                answer = hub.answered(seen)
+                assert isinstance(answer, Reply)
+                old.append(answer)
+                hub.before = before
+            return old[0] if behind else None
+
+        behind = False
+        hub.before = before
+        await publisher.publish(shown(hub), items_of([MOVE], others))
+        pushed = {"c1": {"ns/a": -100, "ns/b": 50}, "c2": {"ns/a": 50}}
+        assert hub.items() == pushed
+        behind = True
+        wanted = items_of([], {"ns/a": "c3", **others})
+        await publisher.publish(shown(hub), wanted)
+        assert hub.items() == pushed, "nothing is drawn elsewhere while ns/a may be pushed away"
+        behind = False
+        await publisher.publish(shown(hub), wanted)
+        assert hub.items() == {"c1": {"ns/b": 50}, "c3": {"ns/a": 50}}
+
+
 async def test_it_asks_no_more_once_the_informer_shows_what_was_written() -> None:
     """The healthy twin: a look that changes nothing sends nothing."""
     async with PaceHub() as hub, hub.api() as api:
