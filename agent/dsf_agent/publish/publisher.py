@@ -114,7 +114,7 @@ class Publisher:
             read=self._read_again,
             is_busy=self._is_written,
             writes_per_second=self.conditions_per_second,
-            hub_is_away=lambda: self._failures > 0 or self._resume > monotonic(),
+            hub_is_away=self._hub_is_away,
         )
 
     def publication(
@@ -204,6 +204,14 @@ class Publisher:
         if score.wanted is None:
             return False
         return self._is_written(score) or (self._queue.is_due(score) and not score.failures)
+
+    def _hub_is_away(self) -> bool:
+        """Whether the common pause lasts.
+
+        Not whether the last write failed: perhaps no score is written any more, so that no success
+        would ever end that state.
+        """
+        return self._resume > monotonic()
 
     def _is_written(self, score: ClusterScore) -> bool:
         return self._writing.get((score.cluster, score.publication.name)) is score
@@ -362,7 +370,7 @@ class Publisher:
             for cluster in clusters:
                 await asyncio.sleep(max(AUDIT_SECONDS / len(clusters), 1 / AUDITS_PER_SECOND))
                 # A hub that is away would fail all lists, and each would take its whole time-out.
-                if not self._failures:
+                if not self._hub_is_away():
                     await self._audit_cluster(cluster)
 
     async def _audit_cluster(self, cluster: str) -> None:

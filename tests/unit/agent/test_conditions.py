@@ -221,6 +221,30 @@ async def test_conditions_that_the_hub_refuses_pause_no_scores_and_come_ever_mor
         assert all(stated(hub.objects[name, "cpu"]) is not None for name in clusters)
 
 
+async def test_a_hub_that_returns_learns_the_reason_though_no_score_is_written_any_more() -> None:
+    """The network of a cluster failed: the hub is back, and the source is not."""
+    hub = Hub()
+    hub.faults["c1"] = AgentError("away", reason=Reason.UNREACHABLE)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(1)
+        assert len(hub.attempts) == 1
+        pause(cpu, ["c1"], UNREACHABLE)
+        hub.faults = {}
+        await asyncio.sleep(600)
+        assert stated(hub.objects["c1", "cpu"]) == (
+            False,
+            "SourceUnreachable",
+            "connection refused",
+        )
+        assert len(hub.attempts) == 1
+        # Deleted by somebody: the audit of the objects goes on, too.
+        hub.objects.clear()
+        await asyncio.sleep(2 * AUDIT_SECONDS)
+        assert ("c1", "cpu") in hub.objects
+
+
 async def test_after_an_upgrade_no_score_is_written_only_to_say_that_it_is_there() -> None:
     hub = Hub()
     hub.objects["c1", "cpu"] = StoredScores(
