@@ -53,51 +53,11 @@ class DirectoryStore:
         *,
         scorer: str,
         values: Mapping[str, int],
-        valid_until: float,
-        condition: ScoredCondition,
-        needed: Callable[[], bool] = lambda: True,
-    ) -> StoredScores | None:
-        """See ScoreStore.write."""
-        return await self._replace(
-            name,
-            scorer=scorer,
-            values=values,
-            valid_until=valid_until,
-            condition=condition,
-            needed=needed,
-        )
-
-    async def explain(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        stored: StoredScores | None,
-        condition: ScoredCondition,
-        needed: Callable[[], bool] = lambda: True,
-    ) -> StoredScores | None:
-        """See ScoreStore.explain. No other program writes these files."""
-        values: Mapping[str, int] = {} if stored is None else stored.values
-        valid_until = None if stored is None else stored.valid_until
-        return await self._replace(
-            name,
-            scorer=scorer,
-            values=values,
-            valid_until=valid_until,
-            condition=condition,
-            needed=needed,
-        )
-
-    async def _replace(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        values: Mapping[str, int],
         valid_until: float | None,
         condition: ScoredCondition,
-        needed: Callable[[], bool],
+        needed: Callable[[], bool] = lambda: True,
     ) -> StoredScores | None:
+        """See ScoreStore.write. An object without scores has no ``valid_until``."""
         if not needed():
             return None
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
@@ -116,6 +76,25 @@ class DirectoryStore:
             condition=condition,
             valid_until=valid_until,
             labels=labels,
+        )
+
+    async def explain(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        stored: StoredScores | None,
+        condition: ScoredCondition,
+        needed: Callable[[], bool] = lambda: True,
+    ) -> StoredScores | None:
+        """See ScoreStore.explain. No other program writes these files."""
+        return await self.write(
+            name,
+            scorer=scorer,
+            values={} if stored is None else stored.values,
+            valid_until=None if stored is None else stored.valid_until,
+            condition=condition,
+            needed=needed,
         )
 
     async def names(self) -> frozenset[str]:
