@@ -112,27 +112,24 @@ class HubStore:
         needed: Callable[[], bool] = lambda: True,
     ) -> StoredScores | None:
         """See ScoreStore.write. A hub that refuses conditions gets the scores without one."""
-
-        async def written(stated: ScoredCondition | None) -> StoredScores | None:
-            return await self._write(
-                name,
-                scorer=scorer,
-                values=values,
-                valid_until=valid_until,
-                condition=stated,
-                needed=needed,
-            )
-
+        write = partial(
+            self._write,
+            name,
+            scorer=scorer,
+            values=values,
+            valid_until=valid_until,
+            needed=needed,
+        )
         if self._server.now() < self._no_conditions_until:
-            return await written(None)
+            return await write(condition=None)
         try:
-            return await written(condition)
+            return await write(condition=condition)
         except AgentError as error:
             if not _is_refused_by_policy(error):
                 raise
         # The admission policy of an older version refuses conditions of agents. Scores must arrive
         # all the same.
-        stored = await written(None)
+        stored = await write(condition=None)
         self._refused_condition()
         return stored
 
