@@ -53,15 +53,12 @@ class InvalidEntries:
             if publication is None:
                 publication = self._publication(_stand_in(problem), edited=edited)
                 self._told[name] = publication
-            clusters = frozenset(self.clusters(publication.scorer))
-            publication.keep_only(clusters)
+            publication.keep_only(frozenset(publication.clusters()))
             fault = ScoreFault(
                 reason=ScoredReason.INVALID_CONFIGURATION,
                 message=condition_message(problem.reason),
             )
-            for cluster in clusters:
-                publication.pause_cluster(cluster, fault)
-            publication.report()
+            publication.pause(fault)
 
     def _publication(self, scorer: ScorerSummary, *, edited: bool) -> ScorePublication:
         return self.publisher.publication(

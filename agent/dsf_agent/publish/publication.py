@@ -205,9 +205,13 @@ class ScorePublication:
             self.publisher.explained(score)
 
     def pause(self, fault: ScoreFault) -> None:
-        """A cycle failed: no score is renewed until one succeeds."""
+        """A cycle failed: no score is renewed until one succeeds.
+
+        Metrics show it at once.
+        """
         for cluster in self.clusters():
             self.pause_cluster(cluster, fault)
+        self.report()
 
     def report(self) -> None:
         """Shows in metrics on how many clusters there are no scores, by reason."""

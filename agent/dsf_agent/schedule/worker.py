@@ -194,7 +194,6 @@ class Worker:
         self.metrics.cycle_failed(error.stage, error.reason)
         if self.publication is not None:
             self.publication.pause(ScoreFault.of(error))
-            self.publication.report()
         was_open = self._breaker.is_open
         if error.reason is Reason.NO_RESULTS:
             pause = self._breaker.answered_without_results()
