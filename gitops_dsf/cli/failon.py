@@ -67,8 +67,9 @@ def _later_moves(comparison: Comparison) -> Iterator[str]:
     if paced is not UNSET and paced.count > paced.without_change:
         yield f"paced: {paced_change_text(paced)}"
     for window in comparison.maintenance or ():
-        if window.count:
-            yield f"maintenance {window.name}: {plural(window.count, 'application')} would leave"
+        if window.leaving:
+            count = plural(len(window.leaving), "application")
+            yield f"maintenance {window.name}: {count} would leave"
 
 
 def _worse_losses(comparison: Comparison, effects: Collection[str]) -> Iterator[str]:

@@ -66,8 +66,7 @@ def _later_clauses(comparison: Comparison) -> list[str]:
     # A set, because an application that two windows concern leaves a cluster once.
     leaving: set[tuple[str, str]] = set()
     for window in windows:
-        for wave in window.waves:
-            leaving.update((move.placement, move.source) for move in wave.moves)
+        leaving.update((move.placement, move.source) for move in window.moves)
     paced = comparison.paced
     if paced is not UNSET:
         # Of a window that is open, the waves of the pace have the moves as well.

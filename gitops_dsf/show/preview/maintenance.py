@@ -128,7 +128,7 @@ def _freeze_text(held: Collection[str]) -> str:
 
 
 def _drain_text(window: MaintenanceChange) -> str:
-    if not window.count:
+    if not window.waves:
         if window.complete:
             return "no application leaves"
         return "how many applications leave was not computed"
@@ -141,7 +141,7 @@ def _drain_text(window: MaintenanceChange) -> str:
 
 
 def _departures_text(window: MaintenanceChange) -> str:
-    applications = plural(window.count, "application")
+    applications = plural(len(window.leaving), "application")
     waves = plural(len(window.waves), "wave")
     if window.complete:
         return f"{applications} would leave in {waves}"

@@ -13,6 +13,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview.fields import ChangeKind
 from gitops_dsf.views.preview.hubstate import hub_state
 from gitops_dsf.views.preview.losses import Overload
+from gitops_dsf.views.preview.paced import PacedMove
 from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.windoweffects import DepartureWave, WindowEffect, WindowEffects
 from gitops_dsf.views.preview.windows import WindowView, window_view
@@ -50,9 +51,15 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
         return tuple(key for key in self.held if key not in others)
 
     @property
-    def count(self) -> int:
-        """Moves in all waves."""
-        return sum(len(wave.moves) for wave in self.waves)
+    def moves(self) -> Iterator[PacedMove]:
+        """The moves of all waves, in order."""
+        for wave in self.waves:
+            yield from wave.moves
+
+    @property
+    def leaving(self) -> frozenset[str]:
+        """The Placements of all waves. One that leaves two clusters counts once."""
+        return frozenset(move.placement for move in self.moves)
 
 
 def maintenance_changes(

@@ -72,6 +72,11 @@ LEAVING = DepartureWave(
     at="2099-01-01T22:00:00+00:00",
     moves=(PacedMove(placement="argocd/a", source="c1", target="c2"),),
 )
+LEAVING_NEXT = DepartureWave(
+    at="2099-01-01T22:30:00+00:00",
+    moves=(PacedMove(placement="argocd/a", source="c3", target="c4"),),
+)
+"""The same application, which runs on two clusters of the window."""
 
 
 @pytest.mark.parametrize(
@@ -91,6 +96,12 @@ LEAVING = DepartureWave(
             False,
             ("argocd/b",),
             "at least 1 application would leave in 1 wave; 1 would still be there at the end",
+        ),
+        (
+            (LEAVING, LEAVING_NEXT),
+            True,
+            (),
+            "1 application would leave in 2 waves, the last not before 2099-01-01 22:30",
         ),
     ],
 )
