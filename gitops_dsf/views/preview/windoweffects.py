@@ -9,6 +9,7 @@ if they are open when this one begins; those that open or close meanwhile do not
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 
 from msgspec import Struct
@@ -144,20 +145,24 @@ class WindowEffects:
         situation: Situation,
     ) -> Loss:
         """The drain as the loss that it is: who goes where, who goes nowhere, what overloads."""
-        losses = ClusterLosses(
+        moved = [_departure(move) for wave in leaving for move in wave.moves]
+        self._simulations_left -= len(held)
+        # Where one would go that a freeze holds: it stays, so it overloads nothing.
+        waiting = self._losses.departures(held, clusters, situation.drained or situation.hub)
+        return Loss(
+            clusters=tuple(sorted(clusters)),
+            departures=(*moved, *waiting),
+            overloads=tuple(self._losses.overloads(moved)),
+        )
+
+    @cached_property
+    def _losses(self) -> ClusterLosses:
+        """The hub before any window opens, which is the same for all of them."""
+        return ClusterLosses(
             self._head,
             self._transition.after,
             now=self._transition.now,
             known=self._transition.known_scores,
-        )
-        moved = [_departure(move) for wave in leaving for move in wave.moves]
-        self._simulations_left -= len(held)
-        # Where one would go that a freeze holds: it stays, so it overloads nothing.
-        waiting = losses.departures(held, clusters, situation.drained or situation.hub)
-        return Loss(
-            clusters=tuple(sorted(clusters)),
-            departures=(*moved, *waiting),
-            overloads=tuple(losses.overloads(moved)),
         )
 
     def _computed_waves(
