@@ -145,9 +145,13 @@ class DecisionMove(
 class _WeightedScore(NamedTuple):
     """What one prioritizer gives a cluster."""
 
-    weight: int
+    weight: int | None
+    """None if the Placement does not have this prioritizer."""
     score: int | None
     """None if the cluster is not ranked."""
+
+
+_NO_SCORE: Final = _WeightedScore(weight=None, score=None)
 
 
 def moves(
@@ -185,6 +189,7 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
     possible: tuple[str, ...] = ()
     open_places = None
     listed = (*origin[:MAX_STANDINGS], *target[:MAX_STANDINGS])
+    bounded = pair.is_decided or is_bounded(pair)
     if pair.is_decided or pair.after is None or pair.certainty is None:
         reason = reason_of(pair, origin, target)
     else:
@@ -193,7 +198,7 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         reason = open_reason(pair, pair.after, possible=possible, places=open_places)
         others = [cluster for cluster in possible if cluster not in origin]
         listed = origin[:MAX_STANDINGS]
-        if is_bounded(pair):
+        if bounded:
             listed = (*listed, *others[:MAX_STANDINGS])
     bounds = sums_by_people(pair)
     followed = list(_followed_instead(pair.placement, followers, head))
@@ -213,7 +218,7 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         possible=possible,
         open_places=open_places,
         kind=kind,
-        bounded=pair.is_decided or is_bounded(pair),
+        bounded=bounded,
     )
 
 
@@ -300,14 +305,14 @@ def _terms(
     new = _weighted_scores(after, cluster)
     is_ranked = _index(after, cluster) is not None
     for name in {**old, **new}:
-        was = old.get(name)
-        becomes = new.get(name)
+        was = old.get(name, _NO_SCORE)
+        becomes = new.get(name, _NO_SCORE)
         term = StandingTerm(
             name=name,
-            before=None if was is None else was.score,
-            after=None if becomes is None else becomes.score,
-            weight_before=None if was is None else was.weight,
-            weight_after=None if becomes is None else becomes.weight,
+            before=was.score,
+            after=becomes.score,
+            weight_before=was.weight,
+            weight_after=becomes.weight,
             unknown_because=None,
         )
         cell = None
