@@ -54,7 +54,6 @@ try:
     from dsf_agent.process.trial import (
         SourceAccess,
         Trial,
-        TriedItem,
         credentials_needed,
         try_scorer,
     )
@@ -130,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
     trying = _trying(args, fleet, _scorer(fleet, args.scorer))
     summary = _summary(args, trying.scorer)
     trial = asyncio.run(_tried(args, trusted(base, fleet), trying, summary, at=at))
-    output = _output(args, fleet, trying, summary, trial, at=at)
+    output = _with_decisions(_output(trying, summary, trial, at=at), args, fleet)
     sys.stdout.write(_formatted(output, args.output))
     return int(output.failure is not None)
 
@@ -168,29 +167,41 @@ def _try_changed(
     ends = time.monotonic() + CHANGED_SECONDS
     tries: list[TryOutput | UntriedScorer] = []
     for scorer in changed_scorers(base, head):
-        left = ends - time.monotonic()
+        seconds = ends - time.monotonic()
         if not scorer.spec.scored_by_query:
-            why = "a scoring API is called only for a scorer that is named"
-        elif len(tries) >= MAX_CHANGED or left <= 0:
-            why = "only the first scorers are tried"
+            reason = "a scoring API is called only for a scorer that is named"
+            tries.append(UntriedScorer(scorer.name, reason))
+        elif len(tries) >= MAX_CHANGED or seconds <= 0:
+            tries.append(UntriedScorer(scorer.name, "only the first scorers are tried"))
         else:
-            try:
-                # Which cluster is tried is the same for all, and said once.
-                trying = _trying(args, head, scorer)._replace(notes=())
-                summary = _summary(args, trying.scorer)
-                asked = asyncio.wait_for(
-                    _tried(args, trusted(base, head), trying, summary, at=at), left
-                )
-                trial = asyncio.run(asked)
-                tries.append(_output(args, head, trying, summary, trial, at=at))
-                continue
-            except UsageError as error:
-                why = str(error)
-            except TimeoutError:
-                why = f"the store did not answer within {CHANGED_SECONDS:.0f} s"
-        tries.append(UntriedScorer(scorer.name, why))
+            tries.append(_try_within(seconds, args, base, head, scorer, at=at))
     sys.stdout.write(changed_text(tries, as_markdown=args.output == "markdown"))
-    return int(any(isinstance(one, TryOutput) and one.failure is not None for one in tries))
+    failed = [tried for tried in tries if isinstance(tried, TryOutput) and tried.failure]
+    return int(bool(failed))
+
+
+def _try_within(
+    seconds: float,
+    args: argparse.Namespace,
+    base: CheckedFleet,
+    head: CheckedFleet,
+    scorer: EffectiveScorer,
+    *,
+    at: datetime,
+) -> TryOutput | UntriedScorer:
+    """One cycle of a changed scorer, or why there is none."""
+    try:
+        # Which cluster is tried is the same for all, and said once.
+        trying = _trying(args, head, scorer)._replace(notes=())
+        summary = _summary(args, trying.scorer)
+        cycle = _tried(args, trusted(base, head), trying, summary, at=at)
+        trial = asyncio.run(asyncio.wait_for(cycle, seconds))
+    except UsageError as error:
+        return UntriedScorer(scorer.name, str(error))
+    except TimeoutError:
+        reason = f"the store did not answer within {CHANGED_SECONDS:.0f} s"
+        return UntriedScorer(scorer.name, reason)
+    return _output(trying, summary, trial, at=at)
 
 
 def _formatted(output: TryOutput, style: str) -> str:
@@ -224,15 +235,19 @@ def _trying(args: argparse.Namespace, fleet: CheckedFleet, scorer: EffectiveScor
     if scorer.spec.on_hub:
         return _trying_on_hub(args, fleet, scorer, runs_on)
     if args.cluster is None and not runs_on:
-        why = "it is suspended" if scorer.spec.suspend else "its selector and masks leave out all"
+        reason = (
+            "it is suspended" if scorer.spec.suspend else "its selector and masks leave out all"
+        )
         raise UsageError(
-            f"{scorer.name} runs on no cluster, because {why}; write --cluster to try it on one"
+            f"{scorer.name} runs on no cluster, because {reason}; write --cluster to try it on one"
         )
     cluster = args.cluster or runs_on[0]
     notes: list[str] = []
     if cluster not in runs_on:
-        why = "it is suspended" if scorer.spec.suspend else "its selector or a mask leaves it out"
-        notes.append(f"{scorer.name} does not run on {cluster}, because {why}")
+        reason = (
+            "it is suspended" if scorer.spec.suspend else "its selector or a mask leaves it out"
+        )
+        notes.append(f"{scorer.name} does not run on {cluster}, because {reason}")
     elif args.cluster is None and len(runs_on) > 1:
         notes.append(
             f"this is what {cluster} would ask; {scorer.name} runs on {len(runs_on)} clusters, and"
@@ -303,15 +318,8 @@ def _summary(args: argparse.Namespace, scorer: EffectiveScorer) -> ScorerSummary
     )
 
 
-def _output(
-    args: argparse.Namespace,
-    fleet: CheckedFleet,
-    trying: _Trying,
-    summary: ScorerSummary,
-    trial: Trial,
-    *,
-    at: datetime,
-) -> TryOutput:
+def _output(trying: _Trying, summary: ScorerSummary, trial: Trial, *, at: datetime) -> TryOutput:
+    """What came of the cycle, without what Placements make of it."""
     scorer = trying.scorer
     is_published = scorer.spec.score_destination == PUBLISHED
     raw = [item.aggregate for item in trial.items if item.aggregate is not None]
@@ -328,7 +336,6 @@ def _output(
         notes.append("scoreDestination is None, so these values are only metrics")
     with_item = {item.cluster for item in trial.items}
     missing = [] if trial.failure else [name for name in trying.names if name not in with_item]
-    placements = _ranking_by(fleet, scorer) if is_published else ()
     has_query = scorer.source_type != "None"
     return TryOutput(
         scorer=scorer.name,
@@ -360,9 +367,18 @@ def _output(
         ),
         missing=tuple(missing) if trying.clusters is not None else (),
         notes=tuple(notes),
-        ranked_by=placements,
-        explanations=_explanations(args, fleet, scorer, trial.items, placements),
+        ranked_by=(),
+        explanations=(),
     )
+
+
+def _with_decisions(output: TryOutput, args: argparse.Namespace, fleet: CheckedFleet) -> TryOutput:
+    """The output with the Placements that rank by the scorer, and what they would decide."""
+    if output.resource is None:
+        return output
+    placements = _ranking_by(fleet, output.resource)
+    explanations = _explanations(args, fleet, output.resource, output.items, placements)
+    return msgspec.structs.replace(output, ranked_by=placements, explanations=explanations)
 
 
 def _failure(trial: Trial, summary: ScorerSummary) -> TryFailure | None:
@@ -386,12 +402,12 @@ def _failure(trial: Trial, summary: ScorerSummary) -> TryFailure | None:
     )
 
 
-def _ranking_by(fleet: CheckedFleet, scorer: EffectiveScorer) -> tuple[str, ...]:
-    """namespace/name of the Placements that rank by a scorer, sorted."""
+def _ranking_by(fleet: CheckedFleet, resource: str) -> tuple[str, ...]:
+    """namespace/name of the Placements that rank by an AddOnPlacementScore, sorted."""
     keys: list[str] = []
     for key, placement in typed_placements(fleet).items():
         resources = {score.resource for score in ranked_by(placement)}
-        if scorer.resource_name in resources:
+        if resource in resources:
             keys.append(key)
     return tuple(sorted(keys))
 
@@ -399,8 +415,8 @@ def _ranking_by(fleet: CheckedFleet, scorer: EffectiveScorer) -> tuple[str, ...]
 def _explanations(
     args: argparse.Namespace,
     fleet: CheckedFleet,
-    scorer: EffectiveScorer,
-    items: Iterable[TriedItem],
+    resource: str,
+    items: Iterable[TryItem],
     placements: tuple[str, ...],
 ) -> tuple[Explanation, ...]:
     """What the Placements would make of the values beside the scores of a hub, if it is named."""
@@ -413,13 +429,13 @@ def _explanations(
     data = read_hub_data(args, resources=resources_ranked([fleet], only))
     if data.snapshot is None:
         return ()
-    of_resource = dict(data.snapshot.scores.get(scorer.resource_name, {}))
+    of_resource = dict(data.snapshot.scores.get(resource, {}))
     for cluster, values in by_cluster.items():
         of_resource[cluster] = score_of(values)
     state = hub_state(
         fleet,
         data.snapshot,
-        scores={**data.snapshot.scores, scorer.resource_name: of_resource},
+        scores={**data.snapshot.scores, resource: of_resource},
         only=only,
     )
     explanations: list[Explanation] = []
