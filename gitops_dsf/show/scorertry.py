@@ -7,7 +7,7 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.show.markdown import code, escaped
 from gitops_dsf.show.tables import table
 from gitops_dsf.simulator import Explanation
-from gitops_dsf.views.scorertry import TryItem, TryOutput, UntriedScorer
+from gitops_dsf.views.scorertry import TryDropped, TryItem, TryOutput, UntriedScorer
 from gitops_dsf.wording import names_text, plural, shortened
 
 MAX_ITEMS: Final = 20
@@ -33,8 +33,8 @@ _DROPPED: Final[Mapping[str, str]] = {
 
 def try_text(output: TryOutput) -> str:
     """Formats what came of the cycle."""
-    where = "on the hub" if output.cluster is None else f"on {output.cluster}"
-    lines = [f"{output.scorer} {where} at {output.at}; nothing is published"]
+    runner = "the hub" if output.cluster is None else output.cluster
+    lines = [f"{output.scorer} on {runner} at {output.at}; nothing is published"]
     if output.source is not None:
         lines.append(f"  source: {output.source}")
         lines.append(
@@ -65,18 +65,20 @@ def changed_text(tries: Sequence[TryOutput | UntriedScorer], *, as_markdown: boo
     if not tries:
         return ""
     lines: list[str] = []
-    for one in tries:
-        name = code(one.scorer) if as_markdown else one.scorer
-        words = shortened(one.why if isinstance(one, UntriedScorer) else _line(one), most=MAX_LINE)
-        lines.append(f"- {name}: {escaped(words) if as_markdown else words}")
+    for tried in tries:
+        name = code(tried.scorer) if as_markdown else tried.scorer
+        text = tried.why if isinstance(tried, UntriedScorer) else _line(tried)
+        text = shortened(text, most=MAX_LINE)
+        lines.append(f"- {name}: {escaped(text) if as_markdown else text}")
     if as_markdown:
-        sources = dict.fromkeys(one.source for one in tries if isinstance(one, TryOutput))
-        where = ", ".join(code(source) for source in sources if source)
+        # In the order of the lines, each source once.
+        sources = dict.fromkeys(tried.source for tried in tries if isinstance(tried, TryOutput))
+        stores = ", ".join(code(source) for source in sources if source)
         head = ["### What the changed scorers give", ""]
-        if where:
+        if stores:
             head.append(
-                f"One cycle of each, asked of {where}. For a scorer of agents these are the numbers"
-                " of this store, which may be those of several clusters."
+                f"One cycle of each, asked of {stores}. For a scorer of agents these are the"
+                " numbers of this store, which may be those of several clusters."
             )
             head.append("")
         lines = [*head, *lines]
@@ -98,8 +100,7 @@ def _line(output: TryOutput) -> str:
     if output.missing:
         text += f"; no item for {plural(len(output.missing), 'cluster')}"
     for part in output.dropped:
-        why = _DROPPED.get(part.reason, part.reason)
-        text += f"; dropped {plural(part.count, 'result')}: {why}"
+        text += f"; {_dropped_text(part)}"
     return "; ".join([text, *output.notes])
 
 
@@ -107,10 +108,15 @@ def _between(low: float, high: float) -> str:
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
+def _dropped_text(dropped: TryDropped) -> str:
+    """`dropped 2 results: their score is NaN or infinite`."""
+    cause = _DROPPED.get(dropped.reason, dropped.reason)
+    return f"dropped {plural(dropped.count, 'result')}: {cause}"
+
+
 def _remarks(output: TryOutput) -> Iterable[str]:
     for part in output.dropped:
-        why = _DROPPED.get(part.reason, part.reason)
-        yield f"dropped {plural(part.count, 'result')}: {why}"
+        yield _dropped_text(part)
     if output.first_dropped is not None:
         yield f"the first of them: {output.first_dropped}"
     for warning in output.warnings:
@@ -122,12 +128,12 @@ def _remarks(output: TryOutput) -> Iterable[str]:
 
 
 def _items(output: TryOutput) -> str:
-    shown = output.items[:MAX_ITEMS]
-    rows = [(item.cluster, item.name, _raw(item), str(item.value)) for item in shown]
+    visible = output.items[:MAX_ITEMS]
+    rows = [(item.cluster, item.name, _raw(item), str(item.value)) for item in visible]
     text = table(("CLUSTER", "ITEM", "RAW SCORE", "VALUE"), rows, right=(3,))
-    left = len(output.items) - len(shown)
-    if left:
-        text += f"  and {plural(left, 'more item')}; -o json lists all\n"
+    more = len(output.items) - len(visible)
+    if more:
+        text += f"  and {plural(more, 'more item')}; -o json lists all\n"
     return text
 
 
@@ -156,9 +162,9 @@ def _placements(output: TryOutput) -> Iterable[str]:
         nearest = explanation.nearest
         if nearest is not None:
             yield f"  the decision about it changes if {nearest}"
-    left = len(output.explanations) - MAX_EXPLANATIONS
-    if left > 0:
-        yield f"and {plural(left, 'more explanation')}; -o json has all"
+    more = len(output.explanations) - MAX_EXPLANATIONS
+    if more > 0:
+        yield f"and {plural(more, 'more explanation')}; -o json has all"
 
 
 def _outcome(explanation: Explanation) -> str:
