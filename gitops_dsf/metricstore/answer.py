@@ -19,10 +19,8 @@ from dsf_wire import prometheus
 from dsf_wire.prometheus import DECODE_ERRORS
 from dsf_wire.text import printable
 from gitops_dsf.backtest.rawscores import StoredSeries
-from gitops_dsf.metricstore.errors import StoreError, TooMuchError
+from gitops_dsf.metricstore.errors import StoreError, TooMuchError, words_of
 
-MAX_WORDS: Final = 400
-"""Characters of a store's text in a message."""
 _TOO_MUCH: Final = ("too many", "too large", "exceed", "maximum", "limit", "timed out", "deadline")
 """What stores say of a question that is too large. They say it of other things, too: then the
 question is asked in smaller parts in vain, which costs three requests.
@@ -74,7 +72,7 @@ _NUMBERS: Final = msgspec.json.Decoder(list[float])
 
 def refused(kind: str, text: str, *, where: str) -> StoreError:
     """The error for an error answer of this API: TooMuchError if a smaller question may succeed."""
-    words = _words(": ".join(filter(None, (kind, text))))
+    words = words_of(": ".join(filter(None, (kind, text))))
     kind_of_error = TooMuchError if is_too_much(text) else StoreError
     return kind_of_error(f"{where} failed: {words}")
 
@@ -98,18 +96,15 @@ def read(content: bytes, *, where: str) -> Matrix:
             raise StoreError(f"{where} gave a {kind}, where a matrix is expected")
         rows = [] if data.is_null else _ROWS.decode(data.result)
     except DECODE_ERRORS as error:
+        reason = words_of(str(error))
         raise StoreError(
-            f"{where} did not answer as Prometheus' /api/v1/query_range does: {_words(str(error))}"
+            f"{where} did not answer as Prometheus' /api/v1/query_range does: {reason}"
         ) from error
     return Matrix(
         series=tuple(_series(rows, where=where)),
-        warnings=tuple(map(_words, document.notes)),
-        lost=_words(document.lost),
+        warnings=tuple(map(words_of, document.notes)),
+        lost=words_of(document.lost),
     )
-
-
-def _words(text: str) -> str:
-    return printable(" ".join(text[: 4 * MAX_WORDS].split()), most=MAX_WORDS)
 
 
 def _series(rows: list[_MatrixRow], *, where: str) -> Iterator[StoredSeries]:

@@ -1,6 +1,15 @@
-"""Why a metric store gave no answer. It needs no optional dependency."""
+"""Why a metric store gave no answer, and how much of its own text a message has.
 
+It needs no optional dependency.
+"""
+
+from typing import Final
+
+from dsf_wire.text import printable
 from gitops_dsf.errors import GitopsDsfError
+
+MAX_WORDS: Final = 400
+"""Characters of a store's text in a message."""
 
 
 class StoreError(GitopsDsfError):
@@ -9,3 +18,8 @@ class StoreError(GitopsDsfError):
 
 class TooMuchError(StoreError):
     """The store gives no answer of this size: a smaller question may succeed."""
+
+
+def words_of(text: str) -> str:
+    """A store's text for a message, on one line. Any server may have written it."""
+    return printable(" ".join(text[: 4 * MAX_WORDS].split()), most=MAX_WORDS)

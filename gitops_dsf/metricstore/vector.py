@@ -13,12 +13,8 @@ import msgspec
 
 from dsf_wire import prometheus
 from dsf_wire.prometheus import DECODE_ERRORS
-from dsf_wire.text import printable
-from gitops_dsf.metricstore.errors import StoreError
+from gitops_dsf.metricstore.errors import StoreError, words_of
 from gitops_dsf.metricstore.rawanswers import Sample
-
-MAX_WORDS: Final = 400
-"""Characters of a store's text in a message."""
 
 
 class _Row(msgspec.Struct):
@@ -38,17 +34,17 @@ def read(content: bytes, *, where: str) -> Iterator[Sample]:
     try:
         document = prometheus.decode(content)
         if document.failure is not None:
-            raise StoreError(f"{where} failed: {_words(': '.join(document.failure))}")
+            raise StoreError(f"{where} failed: {words_of(': '.join(document.failure))}")
         data = document.data
         if document.status != "success" or data is None or data.result_type != "vector":
             raise StoreError(f"{where} gave no vector")
         rows = [] if data.is_null else _ROWS.decode(data.result)
     except DECODE_ERRORS as error:
         raise StoreError(
-            f"{where} did not answer as Prometheus' /api/v1/query does: {_words(str(error))}"
+            f"{where} did not answer as Prometheus' /api/v1/query does: {words_of(str(error))}"
         ) from error
     if document.lost:
-        raise StoreError(f"the store says that data is missing: {_words(document.lost)}")
+        raise StoreError(f"the store says that data is missing: {words_of(document.lost)}")
     for row in rows:
         yield Sample(row.metric, _number(row.value))
 
@@ -58,7 +54,3 @@ def _number(value: Any) -> float:  # noqa: ANN401 - a pair, or None
         return float(value[1])
     except (TypeError, ValueError):
         return math.nan
-
-
-def _words(text: str) -> str:
-    return printable(" ".join(text[: 4 * MAX_WORDS].split()), most=MAX_WORDS)
