@@ -59,4 +59,4 @@ def _counted(score: PublishedScore | None, ranked: RankedBy, *, now: float) -> i
     if score is None:
         return 0
     until = None if score.valid_until is None else score.valid_until.timestamp()
-    return 0 if expired(until, now) else dict(score.items()).get(ranked.dimension, 0)
+    return 0 if expired(until, now) else score.get(ranked.dimension) or 0
