@@ -40,7 +40,8 @@ async def board(context: ControllerContext, decisions: Sequence[PlacementDecisio
     snapshot = Snapshot(
         origin="hub",
         observed_at=now,
-        scores=dict(view.scores.columns),
+        # The informer changes them while the thread reads.
+        scores={name: dict(column) for name, column in view.scores.columns.items()},
         decisions=tuple(decisions),
         clusters=dict(view.clusters.items),
     )

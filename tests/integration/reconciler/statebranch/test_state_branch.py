@@ -3,21 +3,27 @@
 import asyncio
 import json
 import subprocess
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from dsf_runtime.informer import Informer
 from gitops_dsf.cli.main import main
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hubreader.files import from_path
+from gitops_dsf.reconciler import board as boards
 from gitops_dsf.reconciler.rawscores import RawScoreController
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.statebranch import StateBranchController
 from gitops_dsf.repository.model import reconciler as model
+from gitops_dsf.views.status.inputs import StatusInputs
+from gitops_dsf.views.status.scores import ScorerView
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.replica import (
     Replica,
@@ -305,6 +311,27 @@ async def test_the_branch_shows_the_board_of_the_fleet(scene: StateBranchHub) ->
     assert "| guestbook | cluster1 | running |" in shown
     assert "| cpu | Active | 2 fresh, 1 expired |" in shown
     assert "Do not edit" in shown
+
+
+async def test_a_score_that_arrives_while_the_board_is_written_does_no_harm(
+    scene: StateBranchHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The board is written in a thread, and the informer goes on meanwhile."""
+    async with scene.replica() as leader:
+        await leader.until("pushed")
+        before = await boards.board(leader.context, ())
+        assert b"| cpu | Active | 3 fresh |" in before
+        column = cast("dict[str, PublishedScore]", leader.view.scores.columns["cpu"])
+        read_scores = boards.scorer_views
+
+        def with_news(
+            scorers: Iterable[DynamicScorer], inputs: StatusInputs
+        ) -> tuple[ScorerView, ...]:
+            column["cluster9"] = column["cluster1"]
+            return read_scores(scorers, inputs)
+
+        monkeypatch.setattr(boards, "scorer_views", with_news)
+        assert await boards.board(leader.context, ()) == before
 
 
 async def test_the_board_changes_at_most_every_five_minutes(scene: StateBranchHub) -> None:
