@@ -99,9 +99,9 @@ class _ScorerRow(NamedTuple):
     host: str
     fresh: str
     others: str
-    lowest: str
-    median: str
-    highest: str
+    lowest: int | None
+    median: int | None
+    highest: int | None
     oldest: str
     oldest_seconds: int | None
 
@@ -362,9 +362,9 @@ def _scorer_row(view: ScorerView, sources: Mapping[tuple[str, str], SourcePlace]
         host=_asks(view),
         fresh=str(view.counts[ScoreState.FRESH]) if view.known else "?",
         others=", ".join(others) if view.known else "not known",
-        lowest=_number(view.values.lowest),
-        median=_number(view.values.median),
-        highest=_number(view.values.highest),
+        lowest=view.values.lowest,
+        median=view.values.median,
+        highest=view.values.highest,
         oldest="" if view.oldest is None else age_text(view.oldest),
         oldest_seconds=None if view.oldest is None else round(view.oldest),
     )
@@ -390,10 +390,6 @@ def _asks(view: ScorerView) -> str:
     where = "the hub" if view.scorer.on_hub else "each cluster"
     asked = names_text(dict.fromkeys(hosts))
     return f"{asked}, from {where}" if asked else f"on {where}"
-
-
-def _number(value: int | None) -> str:
-    return "" if value is None else str(value)
 
 
 # The past

@@ -22,9 +22,7 @@ from markupsafe import Markup
 
 from dsf_wire.text import printable
 from gitops_dsf import __version__
-from gitops_dsf.hub.points import points_text
-from gitops_dsf.hub.times import age_text
-from gitops_dsf.wording import names_text, plural
+from gitops_dsf.wording import plural
 
 _STYLE: Final = "style.css"
 _SCRIPT: Final = "page.js"
@@ -70,12 +68,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {
-        "age": age_text,
-        "names": names_text,
-        "plural": plural,
-        "points": points_text,
-    }
+    environment.filters["plural"] = plural
     return environment
 
 

@@ -96,14 +96,12 @@ def _ranking(verdict: Verdict, *, has_scores: bool) -> Section:
     weight = mean_weight(by_people.prioritizers)
     titles = [f"{prioritizer_text(result.name)} x{result.weight}" for result in results]
     rows: list[tuple[str, ...]] = []
-    for position, index in enumerate(ranking.order[:MAX_RANKED]):
+    for index in ranking.order[:MAX_RANKED]:
         name = verdict.state.names[ranking.clusters[index]]
         scores = [_number(result.values[index]) for result in results]
         points = points_text(points_of(ranking.sums[index], weight)) if has_scores else ""
         selected = "yes" if name in verdict.chosen and has_scores else ""
         rows.append((name, selected, points, *scores) if has_scores else (name,))
-        if position + 1 == MAX_RANKED:
-            break
     fields = ("cluster", "selected", "points", *titles) if has_scores else ("cluster",)
     numbers = ("points", *titles)
     note = f"{plural(len(ranking.clusters), 'eligible cluster')}."
