@@ -61,12 +61,10 @@ class CycleResult:
     warnings: tuple[str, ...] = ()
     by_cluster: dict[str, tuple[list[LabelSet], list[float]]] = field(default_factory=dict)
     with_series: set[str] = field(default_factory=set)
-    unscored: set[str] = field(default_factory=set)
-    """Clusters of requests that failed."""
+    unscored: dict[str, AgentError] = field(default_factory=dict)
+    """Clusters of requests that failed, and why."""
     unscored_because: str = ""
     """Why the first of these requests failed."""
-    failed_requests: dict[str, AgentError] = field(default_factory=dict)
-    """By cluster: why its request failed."""
     dropped: Counter[str] = field(default_factory=Counter)
     first_fault: str = ""
     """Why the first dropped result was dropped."""
@@ -235,8 +233,7 @@ class Cycle:
                 except AgentError as error:
                     failure = error.without_traceback()
                     failures.append(failure)
-                    result.unscored.update(clusters)
-                    result.failed_requests.update(dict.fromkeys(clusters, failure))
+                    result.unscored.update(dict.fromkeys(clusters, failure))
 
         async with asyncio.TaskGroup() as tasks:
             for index, (clusters, part) in enumerate(groups(by_cluster, most=most)):
@@ -299,7 +296,9 @@ class Cycle:
                     by_cluster[cluster] = items.values
             # The default is for a source without data. Where a request failed, or the API gave no
             # result for series that there are, nothing is known about the cluster.
-            elif has_default and cluster not in result.with_series | result.unscored:
+            elif (
+                has_default and cluster not in result.with_series and cluster not in result.unscored
+            ):
                 by_cluster[cluster] = default_items(self.scorer, cluster=cluster) or {}
         return by_cluster
 
@@ -348,7 +347,7 @@ class Cycle:
 
     def _fault_of(self, cluster: str, result: CycleResult) -> ScoreFault:
         """Why one cluster of the hub scorer has no item, while others have."""
-        failure = result.failed_requests.get(cluster)
+        failure = result.unscored.get(cluster)
         if failure is not None:
             return ScoreFault.of(failure)
         if cluster in result.with_series:
@@ -358,7 +357,7 @@ class Cycle:
     def _report(
         self, result: CycleResult, items: dict[str, dict[str, int]], targets: Targets
     ) -> None:
-        missing = frozenset(targets.names) - items.keys() - result.unscored
+        missing = frozenset(targets.names) - items.keys() - result.unscored.keys()
         gauge = self.metrics.all.clusters
         gauge.labels(self.metrics.name, "scored").set(len(items))
         gauge.labels(self.metrics.name, "missing").set(len(missing))
