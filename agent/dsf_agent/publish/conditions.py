@@ -30,6 +30,7 @@ from dsf_agent.errors import AgentError
 from dsf_agent.publish.duequeue import NOW, DueQueue
 from dsf_agent.publish.publication import ClusterScore
 from dsf_agent.publish.store import ScoreStore
+from dsf_agent.publish.writerate import WriteRate
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
 from dsf_wire.publishrule import stable_fraction
@@ -73,11 +74,11 @@ class ConditionWriter:
     _under_way: dict[tuple[str, str], "asyncio.Task[None]"] = field(
         init=False, default_factory=dict
     )
-    _next_write: float = field(init=False, default=0.0)
-    """Monotonic time at which the rate allows the next write."""
+    _rate: WriteRate = field(init=False)
 
     def __post_init__(self) -> None:
         self._queue = DueQueue(wall=self.wall)
+        self._rate = WriteRate(per_second=self.writes_per_second)
 
     def changed(self, score: ClusterScore) -> None:
         """Plans the condition of a score whose scores came or went, or were written or read."""
@@ -162,7 +163,7 @@ class ConditionWriter:
             self._plan(score, self.wall() + delay)
 
     async def _write(self, score: ClusterScore) -> None:
-        await self._wait_for_turn()
+        await self._rate.wait_for_turn()
         condition = score.condition(now=self.wall())
         # The wait may have brought scores, or the end of the scorer.
         if score.removed or condition is None or self._is_settled(score):
@@ -180,12 +181,6 @@ class ConditionWriter:
         score.condition_written = condition
         score.condition_at = self.wall()
         publication.count("condition")
-
-    async def _wait_for_turn(self) -> None:
-        now = monotonic()
-        self._next_write = max(now, self._next_write + 1 / self.writes_per_second)
-        if self._next_write > now:
-            await asyncio.sleep(self._next_write - now)
 
     def _is_settled(self, score: ClusterScore) -> bool:
         """Whether the hub has the condition, or refused it and got it without effect."""

@@ -27,6 +27,7 @@ from dsf_agent.publish.conditions import ConditionWriter
 from dsf_agent.publish.duequeue import NOW, DueQueue
 from dsf_agent.publish.publication import ClusterScore, ScoreFault, ScorePublication
 from dsf_agent.publish.store import ScoredCondition, ScoreStore, StoredScores
+from dsf_agent.publish.writerate import WriteRate
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
@@ -92,8 +93,7 @@ class Publisher:
     """The time of the stores."""
     writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND
     conditions_per_second: float = CONDITIONS_PER_SECOND
-    _next_write: float = field(init=False, default=0.0)
-    """Monotonic time at which the limit allows the next write."""
+    _rate: WriteRate = field(init=False)
     _queue: DueQueue[ClusterScore] = field(init=False)
     _ranks: "itertools.count[int]" = field(init=False, default_factory=itertools.count)
     _by_cluster: dict[str, dict[str, ClusterScore]] = field(init=False, default_factory=dict)
@@ -108,6 +108,7 @@ class Publisher:
 
     def __post_init__(self) -> None:
         self._queue = DueQueue(wall=self.wall)
+        self._rate = WriteRate(per_second=self.writes_per_second)
         self._conditions = ConditionWriter(
             store_of=self.store_of,
             wall=self.wall,
@@ -262,7 +263,7 @@ class Publisher:
             return answered
         # The values are looked at again after the wait: a newer cycle may have replaced them, or
         # the scorer may be gone.
-        await self._wait_for_turn()
+        await self._rate.wait_for_turn()
         wanted = score.wanted_now()
         if wanted is None:
             return answered
@@ -321,13 +322,6 @@ class Publisher:
             fault = ScoreFault.of(error.without_traceback(stage="publish"))
             score.turn(cycle=score.cycle_fault, write=fault)
         self._plan(score, self.wall() + delay)
-
-    async def _wait_for_turn(self) -> None:
-        """Waits for the next write that the limit allows."""
-        now = monotonic()
-        self._next_write = max(now, self._next_write + 1 / self.writes_per_second)
-        if self._next_write > now:
-            await asyncio.sleep(self._next_write - now)
 
     async def _read(self, cluster: str) -> bool:
         """Reads what the hub has of a cluster.
