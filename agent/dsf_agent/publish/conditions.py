@@ -187,7 +187,7 @@ class ConditionWriter:
         condition = score.condition(now=self.wall())
         if condition is None:
             return True
-        stored = None if score.stored is None else score.stored.condition
+        stored = score.stored_condition
         if condition.holds and stored is None:
             # The next write of scores says so. An agent of an older version wrote the object, and
             # after an upgrade of a fleet nobody needs a million writes more.

@@ -83,6 +83,11 @@ class ClusterScore:
         """Why there are no scores on the hub, or no newer ones."""
         return self.cycle_fault or self.write_fault
 
+    @property
+    def stored_condition(self) -> ScoredCondition | None:
+        """The condition of the object as it was read or written last."""
+        return None if self.stored is None else self.stored.condition
+
     def condition(self, *, now: float) -> ScoredCondition | None:
         """What the condition should be; None while it is not known.
 
@@ -98,7 +103,7 @@ class ClusterScore:
             # The hub's clock may not have been known when it changed.
             since=now - (monotonic() - self.changed),
         )
-        return condition.following(None if self.stored is None else self.stored.condition)
+        return condition.following(self.stored_condition)
 
     def turn(self, *, cycle: ScoreFault | None, write: ScoreFault | None) -> bool:
         """Takes new faults. Returns whether status or reason of the condition may change."""

@@ -273,7 +273,7 @@ class Publisher:
             valid_until = now + score.rule.ttl
             condition = ScoredCondition(
                 holds=True, reason=ScoredReason.SCORED, message="", since=now
-            ).following(None if score.stored is None else score.stored.condition)
+            ).following(score.stored_condition)
             stored = await self.store_of(score.cluster).write(
                 publication.name,
                 scorer=publication.scorer.name,
