@@ -1,6 +1,6 @@
 """Lines over time, placed on a drawing. A template of `pages` writes the drawing as SVG."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, NamedTuple
@@ -22,6 +22,9 @@ STEPS: Final = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21
 """Seconds between two times on the axis."""
 LETTER: Final = 6.8
 """Estimated width of a letter in the chart's units, rather too large."""
+OTHERS: Final = 5
+"""Number of the colour that all clusters share for which there is no other one."""
+COLOUR_OF_OTHERS: Final = f"c{OTHERS}"
 
 Points = Sequence[tuple[float, float]]
 """Seconds since the start of the chart, and values."""
@@ -38,7 +41,7 @@ class ChartLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ChartBar:
-    """A period in which one cluster had the application, in seconds since the start."""
+    """A period with one decision. Its times count from where the chart's times count."""
 
     start: float
     end: float
@@ -230,6 +233,19 @@ class Chart:
                 top=top,
                 title=f"{bar.name} from {self.label(bar.start)} to {self.label(bar.end)}",
             )
+
+
+def decision_bar(
+    clusters: Sequence[str], *, start: float, end: float, colours: Mapping[str, str]
+) -> ChartBar:
+    """The bar of a decision. One of several clusters has the colour of the first."""
+    first = clusters[0] if clusters else ""
+    return ChartBar(
+        start=start,
+        end=end,
+        name=", ".join(clusters) or "nowhere",
+        colour=colours.get(first, COLOUR_OF_OTHERS),
+    )
 
 
 def span_of(

@@ -13,12 +13,18 @@ from gitops_dsf.backtest.result import Figures, Trial
 from gitops_dsf.fleetbacktest.result import ComparedFigures, RevisionResult, compared, limits
 from gitops_dsf.fleetbacktest.scorelines import ScoreLines, score_lines
 from gitops_dsf.show.backtest import sentences
-from gitops_dsf.show.charts import Chart, ChartBar, ChartLine, Drawing
+from gitops_dsf.show.charts import (
+    COLOUR_OF_OTHERS,
+    OTHERS,
+    Chart,
+    ChartBar,
+    ChartLine,
+    Drawing,
+    decision_bar,
+)
 from gitops_dsf.show.pages.kit import Fact, render
 from gitops_dsf.wording import plural
 
-OTHERS: Final = 5
-"""Number of the colour that all clusters share for which there is no other one."""
 SHORT_SECONDS: Final = 600.0
 """In a shorter span, ticks are less than a minute apart."""
 MAX_CHARTS: Final = 30
@@ -308,7 +314,7 @@ def _chart(
     return _Side(
         heading=heading if side.caption else "",
         legend=legend,
-        others=any(bar.colour == f"c{OTHERS}" for bar in bars),
+        others=any(bar.colour == COLOUR_OF_OTHERS for bar in bars),
         several=backtest.lines[key].max_clusters > 1,
         stickiness=f"{scores.stickiness:.3g}" if scores.bounds else "",
         chart=chart.draw(),
@@ -318,20 +324,19 @@ def _chart(
 def _bars(
     result: RevisionResult, line: DecisionLine, colours: Mapping[str, str], *, start: float
 ) -> Sequence[ChartBar]:
-    """A bar for each decision. A decision of several clusters has the colour of the first."""
+    """A bar for each decision, at most `MAX_BARS`."""
     grid = result.grid
     begin = grid.start - start
     bars: list[ChartBar] = []
     for held in line.held(end=grid.count - 1):
         if len(bars) == MAX_BARS:
             break
-        first = held.clusters[0] if held.clusters else ""
         bars.append(
-            ChartBar(
+            decision_bar(
+                held.clusters,
                 start=begin + held.first * grid.step,
                 end=begin + held.end * grid.step,
-                name=", ".join(held.clusters) or "nowhere",
-                colour=colours.get(first, f"c{OTHERS}"),
+                colours=colours,
             )
         )
     return bars

@@ -8,7 +8,16 @@ from typing import Final, NamedTuple
 
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, times
-from gitops_dsf.show.charts import ChartBar, DrawnSpan, Label, short_names, span_of, ticks
+from gitops_dsf.show.charts import (
+    COLOUR_OF_OTHERS,
+    OTHERS,
+    DrawnSpan,
+    Label,
+    decision_bar,
+    short_names,
+    span_of,
+    ticks,
+)
 
 WIDTH: Final = 1200
 LEFT: Final = 190
@@ -18,8 +27,6 @@ MAX_ROWS: Final = 40
 """Placements that are drawn. The table below has the moves of all."""
 MAX_NAME: Final = 24
 MAX_TIMES: Final = 10
-OTHERS: Final = 5
-"""Number of the colour that all clusters share for which there is no other one."""
 
 
 class LegendEntry(NamedTuple):
@@ -93,7 +100,7 @@ def time_line(records: Sequence[Record], *, start: float, end: float) -> TimeLin
         ticks=tuple(times_on_axis),
         spans=tuple(spans),
         legend=tuple(LegendEntry(colour, name) for name, colour in colours.items()),
-        others=f"c{OTHERS}" in used,
+        others=COLOUR_OF_OTHERS in used,
         hidden=len(moved) - len(shown),
     )
 
@@ -134,21 +141,15 @@ def _colours(stretches: Iterable[_Stretch]) -> dict[str, str]:
 def _span(
     stretch: _Stretch, colours: dict[str, str], *, row: int, start: float, scale: float
 ) -> DrawnSpan:
-    name = ", ".join(stretch.clusters) or "nowhere"
-    first = stretch.clusters[0] if stretch.clusters else ""
-    bar = ChartBar(
-        start=stretch.start,
-        end=stretch.end,
-        name=name,
-        colour=colours.get(first, f"c{OTHERS}"),
-    )
+    bar = decision_bar(stretch.clusters, start=stretch.start, end=stretch.end, colours=colours)
     return span_of(
         bar,
         start=LEFT + (stretch.start - start) * scale,
         end=LEFT + (stretch.end - start) * scale,
         top=row * ROW + 4,
         title=(
-            f"{stretch.placement} on {name} from {_time(stretch.start)} to {_time(stretch.end)} UTC"
+            f"{stretch.placement} on {bar.name} from {_time(stretch.start)}"
+            f" to {_time(stretch.end)} UTC"
         ),
     )
 
