@@ -1,7 +1,8 @@
 """What a change does to the loss of any one cluster: who would have nowhere to go, what overloads.
 
-Guarantees: both sides are computed by the same rules, after the moves that each of them makes.
-Not guaranteed: overloads by scores that the change makes unknown. They are left out.
+Guarantees: both sides are computed by the same rules and for the same clusters, after the moves
+that each of them makes. Not guaranteed: overloads by scores that the change makes unknown, and the
+clusters with the fewest applications of a large fleet. They are left out.
 """
 
 from collections.abc import Iterator
@@ -12,13 +13,7 @@ from msgspec import Struct
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.failover import RefugePlans
-from gitops_dsf.views.preview.losses import (
-    Loss,
-    Losses,
-    Overload,
-    losses_of_each,
-    with_refuges,
-)
+from gitops_dsf.views.preview.losses import ClusterLosses, Loss, Overload, with_refuges
 from gitops_dsf.views.preview.transition import Transition
 
 
@@ -47,32 +42,25 @@ class _Score(NamedTuple):
 def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossChange]:
     """What becomes worse or better, by the cluster that would be lost."""
     known = transition.known_scores
-    after = _by_cluster(
-        losses_of_each(
-            transition.head,
-            with_refuges(transition.after, plans.after, keep=False),
-            now=transition.now,
-            known=known,
-        )
-    )
-    before: dict[str, Loss] = {}
+    now = transition.now
+    state_after = with_refuges(transition.after, plans.after, keep=False)
+    after = ClusterLosses(transition.head, state_after, now=now, known=known)
+    # Of many clusters some are left out, and each side may have others. So a cluster that one side
+    # chooses is computed on both: else all its homeless applications would seem to be new.
+    chosen = set(after.most_occupied())
+    before: ClusterLosses | None = None
     if transition.base is not None and transition.base_state is not None:
         hub_before = transition.base_state.deciding(transition.decided_base.decisions)
-        before = _by_cluster(
-            losses_of_each(
-                transition.base,
-                with_refuges(hub_before, plans.before, keep=False),
-                now=transition.now,
-                known=known,
-            )
-        )
+        state_before = with_refuges(hub_before, plans.before, keep=False)
+        before = ClusterLosses(transition.base, state_before, now=now, known=known)
+        chosen.update(before.most_occupied())
     rendered = applied(transition.head).placements
     clusters_after = decided(transition.after.decisions.values())
-    for cluster in sorted({*before, *after}):
-        old = before.get(cluster)
-        new = after.get(cluster)
+    for cluster in sorted(chosen):
+        new = after.loss_of(frozenset({cluster}))
+        old = None if before is None else before.loss_of(frozenset({cluster}))
         was_homeless = () if old is None else old.homeless
-        is_homeless = () if new is None else new.homeless
+        is_homeless = new.homeless
         # An application that the change removes, or moves away from this cluster, is not housed.
         housed: list[str] = []
         for key in was_homeless:
@@ -89,10 +77,6 @@ def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossCha
         )
         if change.homeless or change.housed or change.overloads or change.relieved:
             yield change
-
-
-def _by_cluster(survey: Losses) -> dict[str, Loss]:
-    return {loss.clusters[0]: loss for loss in survey.losses}
 
 
 def _only_in(loss: Loss | None, other: Loss | None) -> tuple[Overload, ...]:

@@ -16,6 +16,7 @@ has left.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -137,24 +138,12 @@ def with_refuges(state: HubState, refuges: Refuges, *, keep: bool) -> HubState:
     return state.scoring(scores, changed={MOVES_SCORE})
 
 
-def losses_of_each(
-    fleet: CheckedFleet, state: HubState, *, now: datetime, known: Collection[str] | None = None
-) -> Losses:
-    """What the loss of each single cluster does, for clusters with an application.
-
-    `known` are the AddOnPlacementScores whose values are known; None for all.
-    """
-    hub = ClusterLosses(fleet, state, now=now, known=known)
-    occupied = hub.occupied()
-    chosen = list[str]()
-    simulated = 0
-    for cluster, placements in occupied:
-        simulated += placements
-        if simulated > MAX_SIMULATED and chosen:
-            break
-        chosen.append(cluster)
+def losses_of_each(fleet: CheckedFleet, state: HubState, *, now: datetime) -> Losses:
+    """What the loss of each single cluster does, for clusters with an application."""
+    hub = ClusterLosses(fleet, state, now=now, known=None)
+    chosen = hub.most_occupied()
     losses = [hub.loss_of(frozenset({cluster})) for cluster in sorted(chosen)]
-    return Losses(losses=tuple(losses), left_out=len(occupied) - len(chosen))
+    return Losses(losses=tuple(losses), left_out=len(hub.occupied) - len(chosen))
 
 
 def loss_of(
@@ -195,6 +184,18 @@ class ClusterLosses:
                     if cluster in state.positions:
                         self._placements_on[cluster].append(key)
 
+    def most_occupied(self) -> list[str]:
+        """The clusters whose loss is computed where that of each one would take too long."""
+        chosen = list[str]()
+        simulated = 0
+        for cluster, placements in self.occupied:
+            simulated += placements
+            if simulated > MAX_SIMULATED and chosen:
+                break
+            chosen.append(cluster)
+        return chosen
+
+    @cached_property
     def occupied(self) -> list[tuple[str, int]]:
         """Clusters with how many Placements must be simulated for their loss, most first."""
         counts = []

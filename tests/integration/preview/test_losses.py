@@ -217,6 +217,21 @@ def test_a_change_that_overloads_a_cluster_is_shown(tmp_path: Path, run: Run) ->
     run(*diff, "--fail-on", "homeless")
 
 
+def test_both_sides_are_computed_for_the_same_clusters(
+    fleet: GitFleet, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a fleet that is too large to lose each cluster, other ones have the most applications."""
+    monkeypatch.setattr("gitops_dsf.views.preview.losses.MAX_SIMULATED", 1)
+    fleet.write("apps/pinned.yaml", application("pinned", region="us"))
+    fleet.commit("pinned")
+    hub = save(snapshot(decided={"guestbook": ["eu-1"], "pinned": ["us-1"]}), tmp_path / "hub")
+    assert "losses" not in run.compared(fleet, "--scores", hub, base="HEAD")
+    fleet.write("apps/second.yaml", application("second", region="us"))
+    [change] = run.compared(fleet, "--scores", hub, base="HEAD")["losses"]
+    assert (change["cluster"], change["homeless"]) == ("us-1", ["argocd/second"])
+    assert change["homelessBefore"] == 1, "pinned had nowhere to go before"
+
+
 def test_a_change_without_an_effect_on_losses_has_no_section(
     fleet: GitFleet, scores: Path, run: Run
 ) -> None:
