@@ -6,7 +6,6 @@ The page is rendered from values that are made here, and opened as a file in hea
 which must be installed. Exits with 1 when a target is missed.
 """
 
-import shutil
 import sys
 import tempfile
 import time
@@ -14,10 +13,11 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from benchmarks.measure import MEGABYTE, Figure, options, shown
 from gitops_dsf.show.pages.fleet import fleet_page
+from tests.support.chromium import MISSING, chromium
 from tests.support.fleetviews import fleet_view
 
 REPEATS = 5
@@ -39,19 +39,16 @@ def figures(args: Namespace) -> Iterator[Figure]:
     html = fleet_page(fleet)
     yield Figure("to render the page", time.perf_counter() - start, None, "s")
     yield Figure("its weight", len(html.encode()) / MEGABYTE, 3, "MB")
-    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser_path is None:
-        sys.exit("no Chromium is installed")
-    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as scratch, chromium() as browser:
+        if browser is None:
+            sys.exit(MISSING)
         file = Path(scratch, "fleet.html")
         file.write_text(html, "utf-8")
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         yield Figure("to open it", min(_opened(page, file) for _ in range(REPEATS)), 2, "s")
         for text in FILTERS:
             fastest = min(_filtered(page, text) for _ in range(REPEATS))
             yield Figure(f"to filter by {text!r}", fastest, 0.1, "s")
-        browser.close()
 
 
 def _opened(page: Page, file: Path) -> float:

@@ -6,15 +6,15 @@ The pages show made-up fleets, always the same ones. It needs Chromium.
 """
 
 import argparse
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from gitops_dsf.show.pages.fleet import fleet_page
+from tests.support.chromium import MISSING, chromium
 from tests.support.fleetviews import fleet_view
 
 SHOTS: Final = (
@@ -31,17 +31,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/images"))
     args = parser.parse_args()
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        print("no Chromium is installed", file=sys.stderr)
-        return 1
-    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as scratch, chromium() as browser:
+        if browser is None:
+            print(MISSING, file=sys.stderr)
+            return 1
         page = Path(scratch, "fleet.html")
         page.write_text(fleet_page(fleet_view()), "utf-8")
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         for name, width, colours in SHOTS:
             _take(browser, page, args.out / f"{name}.png", width=width, colours=colours)
-        browser.close()
     return 0
 
 

@@ -4,16 +4,15 @@ Where there is no browser, the tests are skipped, and with `GITOPS_DSF_BROWSER=r
 """
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from tests.support.chromium import MISSING, chromium
 
 
 @dataclass(kw_only=True)
@@ -30,31 +29,25 @@ Opener = Callable[..., tuple[Page, Seen]]
 
 
 @pytest.fixture
-def chromium() -> Iterator[Browser]:
-    """A browser for one test: while it is there, an event loop runs, and no other may begin."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        reason = f"none of {', '.join(BROWSERS)} is installed"
-        if os.environ.get("GITOPS_DSF_BROWSER") == "required":
-            pytest.fail(f"GITOPS_DSF_BROWSER=required, and {reason}")
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        # Root has no user namespaces for the sandbox in containers. Pages are our own.
-        arguments = ["--no-sandbox", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=path, args=arguments)
-        yield browser
-        browser.close()
+def browser() -> Iterator[Browser]:
+    """A browser for one test, because no other event loop may begin while it is there."""
+    with chromium() as running:
+        if running is None:
+            if os.environ.get("GITOPS_DSF_BROWSER") == "required":
+                pytest.fail(f"GITOPS_DSF_BROWSER=required, and {MISSING}")
+            pytest.skip(MISSING)
+        yield running
 
 
 @pytest.fixture
-def opened(chromium: Browser, tmp_path: Path) -> Iterator[Opener]:
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
     """Opens HTML as a file, as people do."""
     contexts = []
 
     def opener(html: str, *, width: int = 1280, **more: Any) -> tuple[Page, Seen]:
         file = tmp_path / "page.html"
         file.write_text(html, "utf-8")
-        context = chromium.new_context(viewport={"width": width, "height": 900}, **more)
+        context = browser.new_context(viewport={"width": width, "height": 900}, **more)
         contexts.append(context)
         page = context.new_page()
         seen = Seen()

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from tests.pictures.browser import chromium, take
+from tests.pictures.browser import take
 from tests.pictures.cases import CASES
 from tests.pictures.docs import PICTURE, demo_page, write_picture
 from tests.pictures.pages import FORGES, THEMES, WIDTHS, page
+from tests.support.chromium import MISSING, chromium
 
 
 def main() -> int:
@@ -30,7 +31,7 @@ def main() -> int:
         comments = {name: _comment(name, Path(folder, name)) for name in names}
     with chromium() as browser:
         if browser is None:
-            print("no Chromium is installed", file=sys.stderr)
+            print(MISSING, file=sys.stderr)
             return 1
         if demo:
             write_picture(browser, demo)

@@ -1,30 +1,12 @@
-"""Pictures of pages, taken with the Chromium of the system."""
+"""Pictures of pages, taken in a browser."""
 
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HEIGHT: Final = 400
 """Pixels of the window. A picture has the whole page, however long it is."""
-
-
-@contextmanager
-def chromium() -> Iterator[Browser | None]:
-    """The browser, while it runs; None where none is installed."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        yield None
-        return
-    with sync_playwright() as playwright:
-        # Root has no user namespaces for the sandbox in containers. Pages are our own.
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 def take(browser: Browser, html: str, path: Path, *, width: int) -> None:
