@@ -1,10 +1,7 @@
 """The model of Argo CD's application controller, where no fault-free sequence leads to."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from tests.support.waiting import until
 from tests.world.apiserver import WorldApiServer
@@ -14,13 +11,6 @@ from tests.world.loop import WorldLoop
 
 NAME = "app-00-c00"
 FINALIZER = "resources-finalizer.argocd.argoproj.io"
-
-
-@pytest.fixture
-def loop() -> Iterator[WorldLoop]:
-    opened = WorldLoop()
-    yield opened
-    opened.close()
 
 
 def made(hub: WorldApiServer) -> None:

@@ -81,7 +81,9 @@ async def proposing(clone: Clone) -> list[object]:
 
 
 @pytest.mark.real_time
-def test_its_answers_are_those_of_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_answers_are_those_of_git(
+    loop: WorldLoop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bare = tmp_path / "bare.git"
     subprocess.run(["git", "init", "--quiet", "--bare", str(bare)], check=True)
     subprocess.run(["git", "-C", str(bare), "config", "uploadpack.allowFilter", "true"], check=True)
@@ -95,9 +97,5 @@ def test_its_answers_are_those_of_git(tmp_path: Path, monkeypatch: pytest.Monkey
         PROGRAM.set(Program("reconciler-0"))
         return await story(tmp_path / "memory", git.URL)
 
-    world_loop = WorldLoop()
-    try:
-        assert world_loop.run_until_complete(in_memory()) == real
-    finally:
-        world_loop.close()
+    assert loop.run_until_complete(in_memory()) == real
     assert len(real) == 23

@@ -28,14 +28,12 @@ async def refused(*names: str, times: int, folder: Path) -> str:
     ("names", "times", "law"), [(["one"], 17, "backoff"), (["one", "two"], 16, "")]
 )
 def test_refusals_are_counted_for_each_object(
-    tmp_path: Path, names: list[str], times: int, law: str
+    loop: WorldLoop, tmp_path: Path, names: list[str], times: int, law: str
 ) -> None:
-    loop = WorldLoop()
     assert loop.run_until_complete(refused(*names, times=times, folder=tmp_path)) == law
-    loop.close()
 
 
-def test_a_question_to_the_hub_that_is_refused_has_no_name(tmp_path: Path) -> None:
+def test_a_question_to_the_hub_that_is_refused_has_no_name(loop: WorldLoop, tmp_path: Path) -> None:
     async def main() -> object:
         made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=tmp_path)
         review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -43,9 +41,7 @@ def test_a_question_to_the_hub_that_is_refused_has_no_name(tmp_path: Path) -> No
         made.laws.refused(Program("hub-scorer"), seen, 403)
         return made.laws.broken
 
-    loop = WorldLoop()
     assert loop.run_until_complete(main()) is None
-    loop.close()
 
 
 @pytest.mark.parametrize(
@@ -58,7 +54,7 @@ def test_a_question_to_the_hub_that_is_refused_has_no_name(tmp_path: Path) -> No
     ],
 )
 def test_a_program_may_delete_what_it_does_not_write(
-    tmp_path: Path, writer: str, part: str, law: str
+    loop: WorldLoop, tmp_path: Path, writer: str, part: str, law: str
 ) -> None:
     async def main() -> str:
         made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=tmp_path)
@@ -67,6 +63,4 @@ def test_a_program_may_delete_what_it_does_not_write(
         made.laws.deletes(programs["agent/c00"], f"{SCORES}/free0")
         return made.laws.broken.law if made.laws.broken is not None else ""
 
-    loop = WorldLoop()
     assert loop.run_until_complete(main()) == law
-    loop.close()

@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -266,13 +265,6 @@ def test_each_planted_fault_applies_and_is_told_in_the_page() -> None:
     )
     for name in hunt.names():
         assert f"`{name}`" in page, name
-
-
-@pytest.fixture
-def loop() -> Iterator[WorldLoop]:
-    made = WorldLoop()
-    yield made
-    made.close()
 
 
 def test_argo_cd_never_goes_back_to_an_older_commit(
