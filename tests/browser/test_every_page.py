@@ -43,11 +43,14 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("width", [360, 1920])
-def test_it_fits_and_asks_nobody(opened: Opener, name: str, width: int) -> None:
-    page, seen = opened(PAGES[name](), width=width)
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert (seen.problems, seen.requests) == ([], [])
+@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
+def test_it_fits_the_screen_and_asks_nobody(opened: Opener, name: str, width: int) -> None:
+    html = PAGES[name]()
+    for scheme, background in (("light", "rgb(244, 246, 249)"), ("dark", "rgb(13, 18, 24)")):
+        page, seen = opened(html, width=width, color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == background
+        assert (seen.problems, seen.requests) == ([], [])
 
 
 @pytest.mark.parametrize("name", PAGES)

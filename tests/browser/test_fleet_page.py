@@ -1,6 +1,5 @@
 """The page of a fleet in a browser."""
 
-import pytest
 from playwright.sync_api import Page
 
 from gitops_dsf.show.pages.fleet import fleet_page
@@ -37,15 +36,6 @@ def test_it_shows_what_is_wrong_first_and_asks_nobody(opened: Opener) -> None:
         "Past moves",
     ]
     assert (seen.problems, seen.requests) == ([], [])
-
-
-@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_the_screen(opened: Opener, width: int, scheme: str) -> None:
-    page, _ = opened(fleet_page(fleet_view()), width=width, color_scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == {"light": "rgb(244, 246, 249)", "dark": "rgb(13, 18, 24)"}[scheme]
 
 
 def test_the_search_filters_every_table_and_the_heat_map(opened: Opener) -> None:
