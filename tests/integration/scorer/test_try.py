@@ -87,6 +87,13 @@ def edit(fleet: Path, file: str, old: str, new: str) -> None:
     (fleet / file).write_text(text.replace(old, new), "utf-8")
 
 
+def commit(fleet: Path) -> None:
+    """Makes the fleet a git repository whose first commit, on main, has all its files."""
+    git("init", "--quiet", "--initial-branch=main", folder=fleet)
+    git("add", "--all", folder=fleet)
+    git("commit", "--quiet", "--message", "base", folder=fleet)
+
+
 class Peer:
     """A metric store, or a scoring API, whose answer the test sets."""
 
@@ -338,9 +345,7 @@ def test_a_store_sees_credentials_where_git_allows_it(
     closed = settings.read_text()
     opened = closed.replace("[forecast.scoring.", "[127.0.0.1, forecast.scoring.", 1)
     settings.write_text(opened if base_allows else closed)
-    git("init", "--quiet", "--initial-branch=main", folder=fleet)
-    git("add", "--all", folder=fleet)
-    git("commit", "--quiet", "--message", "base", folder=fleet)
+    commit(fleet)
     settings.write_text(opened if head_allows else closed)
     words = ["--prometheus", url, "--credentials", str(secrets)]
     if with_base:
@@ -531,9 +536,7 @@ def test_a_store_that_cannot_be_reached_is_a_sentence(fleet: Path, store: Peer) 
 @pytest.fixture
 def merged(fleet: Path) -> Path:
     """The fleet as a git repository, committed."""
-    git("init", "--quiet", "--initial-branch=main", folder=fleet)
-    git("add", "--all", folder=fleet)
-    git("commit", "--quiet", "--message", "base", folder=fleet)
+    commit(fleet)
     return fleet
 
 
