@@ -7,6 +7,7 @@
 | what all objects have, times, selectors | `metadata`, `times`, `selectors`, `label_index` |
 | OCM's kinds, and what they say | `objects`, `placements`, `decisions`, `scores`, `score_states` |
 | paced Placements, and points for people | `pace`, `points` |
+| orders of clusters for Kueue | `multikueue` |
 | kinds of gitops-dsf | `scorers`, `drift`, `targets`, `maintenance`, `windows` |
 | kinds of Argo CD | `application_sets`, `applications` |
 | namespaces of the platform | `namespaces` |

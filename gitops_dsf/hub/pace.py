@@ -8,6 +8,7 @@ do. When its cluster is no longer eligible, OCM chooses the one with +50, or by 
 (docs/decisions/paced-moves.md).
 """
 
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Final
 
 import msgspec
@@ -69,8 +70,7 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def total_weight(self) -> int:
         """Dividing a weighted sum by it gives points (`gitops_dsf.hub.points`); never 0."""
-        # A score with a negative weight compares clusters as much as one with a positive weight.
-        return sum(abs(term.weight) for term in self.terms) or 1
+        return total_weight(self.terms)
 
     @property
     def stickiness(self) -> float:
@@ -80,13 +80,29 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def load(self) -> float:
         """Points of the weighted mean of the scores that the application takes where it runs."""
-        return sum(abs(term.weight) * term.demand for term in self.terms) / self.total_weight
+        return load_of(self.terms)
 
     @property
     def measured_after(self) -> float:
         """Seconds after a change until every score has measured it completely."""
-        # The slowest score counts: until then another one may pull in the wrong direction.
-        return max((term.delay + term.range for term in self.terms), default=0.0)
+        return measured_after(self.terms)
+
+
+def total_weight(terms: Iterable[PacedTerm]) -> int:
+    """Dividing a weighted sum of scores by it gives points (`gitops_dsf.hub.points`); never 0."""
+    # A score with a negative weight compares clusters as much as one with a positive weight.
+    return sum(abs(term.weight) for term in terms) or 1
+
+
+def load_of(terms: Sequence[PacedTerm]) -> float:
+    """Points of the weighted mean of the scores that one application or job takes where it runs."""
+    return sum(abs(term.weight) * term.demand for term in terms) / total_weight(terms)
+
+
+def measured_after(terms: Iterable[PacedTerm]) -> float:
+    """Seconds after a change until every score has measured it completely."""
+    # The slowest score counts: until then another one may pull in the wrong direction.
+    return max((term.delay + term.range for term in terms), default=0.0)
 
 
 def paced_ranking(placement: objects.Placement) -> PacedRanking | None:

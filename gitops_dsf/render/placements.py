@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gitops_dsf.hub.multikueue import MULTIKUEUE_ANNOTATION
 from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.apps import (
@@ -49,6 +50,8 @@ def placement(resolved: ResolvedPlacement) -> Object:
     # What people wrote about a paced Placement: the reconciler and previews read it.
     if resolved.paced is not None:
         annotations[PACE_ANNOTATION] = msgspec.json.encode(resolved.paced).decode()
+    if resolved.multi_kueue is not None:
+        annotations[MULTIKUEUE_ANNOTATION] = msgspec.json.encode(resolved.multi_kueue).decode()
     return {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1",
         "kind": "Placement",

@@ -39,21 +39,33 @@ def paced_ranking(
     refuges: bool,
 ) -> PacedRanking:
     """What people wrote, as the annotation of the Placement says it."""
-    terms = []
+    terms = ranking_terms(written, scores, scorers, factor=weights.factor)
+    return PacedRanking(terms, weights.steady, refuges)
+
+
+def ranking_terms(
+    written: Iterable[Score],
+    scores: Iterable[ResolvedScore],
+    scorers: Mapping[str, EffectiveScorer],
+    *,
+    factor: int = 1,
+) -> tuple[PacedTerm, ...]:
+    """The scores of a ranking for the reconciler, with their weights multiplied by the factor."""
+    terms: list[PacedTerm] = []
     for score, resolved in zip(written, scores, strict=True):
         spec = scorers[resolved.scorer].spec
         terms.append(
             PacedTerm(
                 resolved.resource_name,
                 resolved.dimension,
-                resolved.weight * weights.factor,
+                resolved.weight * factor,
                 demand=score.demand,
                 # The effect of a move shows at most this long after it.
                 delay=float(spec.scoring.params.interval + spec.publish.min_interval_seconds),
                 range=float(spec.source.params.range),
             )
         )
-    return PacedRanking(tuple(terms), weights.steady, refuges)
+    return tuple(terms)
 
 
 def spans(scores: Iterable[ResolvedScore], scorers: Mapping[str, EffectiveScorer]) -> list[int]:

@@ -1,13 +1,20 @@
 """The Placement that a ScoredApplication or a ScoredPlacement renders: its scores and weights."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gitops_dsf.hub.multikueue import MultiKueueOrder
 from gitops_dsf.hub.pace import PacedRanking
-from gitops_dsf.repository.model.apps import Ranking
+from gitops_dsf.repository.model.apps import MultiKueue, Ranking, ScoredPlacementSpec
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
-from gitops_dsf.resolve.paced_rankings import hold_weights, is_paced, paced_ranking, spans
+from gitops_dsf.resolve.paced_rankings import (
+    hold_weights,
+    is_paced,
+    paced_ranking,
+    ranking_terms,
+    spans,
+)
 from gitops_dsf.resolve.ranked_scores import ResolvedScore, ranked_by
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import Weights, choose
@@ -27,6 +34,8 @@ class ResolvedPlacement:
     """What people wrote, where moves are paced."""
     hold_weights: tuple[int, ...] = ()
     """The weights of the scores with which Steady outweighs them, where moves are paced."""
+    multi_kueue: MultiKueueOrder | None = None
+    """The order that the reconciler keeps, where a ScoredPlacement has multiKueue."""
 
     @property
     def name(self) -> str:
@@ -40,6 +49,12 @@ class ResolvedPlacement:
     @property
     def ranking(self) -> Ranking:
         return self.written.value.spec
+
+
+def multi_kueue_of(ranking: RankingItem) -> MultiKueue | None:
+    """The MultiKueueConfig that a ranking orders; only a ScoredPlacement can have one."""
+    spec = ranking.value.spec
+    return spec.multi_kueue if isinstance(spec, ScoredPlacementSpec) else None
 
 
 def resolve_ranking(
@@ -62,7 +77,11 @@ def resolve_ranking(
     if weights is None:
         return None
     placement = ResolvedPlacement(
-        written=ranking, namespace=namespace, scores=scores, weights=weights
+        written=ranking,
+        namespace=namespace,
+        scores=scores,
+        weights=weights,
+        multi_kueue=_multi_kueue(ranking, scores, scorers),
     )
     if settings.pace is None or not is_paced(ranking, settings):
         return placement
@@ -79,4 +98,21 @@ def resolve_ranking(
         weights=weights,
         paced=paced,
         hold_weights=held,
+    )
+
+
+def _multi_kueue(
+    ranking: RankingItem,
+    scores: Sequence[ResolvedScore],
+    scorers: Mapping[str, EffectiveScorer],
+) -> MultiKueueOrder | None:
+    written = multi_kueue_of(ranking)
+    if written is None:
+        return None
+    spec = ranking.value.spec
+    return MultiKueueOrder(
+        config=written.config,
+        reorder_seconds=float(written.reorder_seconds),
+        terms=ranking_terms(spec.scores, scores, scorers),
+        stickiness=float(spec.stickiness),
     )

@@ -130,7 +130,8 @@ class Score(Authored):
     """Relative weight; negative when a lower score is better."""
     demand: Annotated[int, Field(ge=0, le=MAX_DEMAND)] = 0
     """Points of this score that the application takes where it runs. With spec.pace of
-    gitops-dsf.yaml they are assumed until they are measured.
+    gitops-dsf.yaml they are assumed until they are measured. With multiKueue of a ScoredPlacement:
+    points that one job takes.
     """
 
 
@@ -154,11 +155,26 @@ class Ranking(Authored):
     """
 
 
+class MultiKueue(Authored):
+    """The MultiKueueConfig whose clusters the reconciler keeps in the order of the scores."""
+
+    config: DnsName
+    """Name of the MultiKueueConfig. The reconciler creates it, and nobody else may write it. An
+    AdmissionCheck with controllerName kueue.x-k8s.io/multikueue names it.
+    """
+    reorder_seconds: Annotated[int, Field(ge=5, le=3600)] = 60
+    """Seconds between two changes of the order. Clusters that join are appended at once."""
+
+
 class ScoredPlacementSpec(Ranking):
     """Which clusters are chosen by score."""
 
     placement: SharedPlacementRules = SharedPlacementRules()
     """Which clusters may be chosen, how many, and in which groups."""
+    multi_kueue: MultiKueue | None = None
+    """Orders the clusters of a MultiKueueConfig by the scores, the best one first. Kueue offers
+    jobs to them in this order.
+    """
 
 
 class ScoredPlacement(Authored):

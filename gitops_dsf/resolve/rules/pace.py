@@ -12,6 +12,7 @@ from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.paced_rankings import hold_weights, is_paced, nearest_weights, reach, spans
 from gitops_dsf.resolve.ranked_scores import ranked_by
+from gitops_dsf.resolve.rankings import multi_kueue_of
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 
 _SCORED_SPAN = 100
@@ -63,9 +64,9 @@ def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository",))
 def demands_count(context: Context) -> Iterator[Diagnostic]:
-    """A demand is assumed for moves of paced applications, and for nothing else."""
+    """A demand is assumed for moves of paced applications and for jobs, and for nothing else."""
     for ranking in context.declared.rankings:
-        if is_paced(ranking, context.settings):
+        if is_paced(ranking, context.settings) or multi_kueue_of(ranking) is not None:
             continue
         for index, score in enumerate(ranking.value.spec.scores):
             if score.demand:
@@ -145,7 +146,7 @@ def _demand_without_effect(ranking: RankingItem, path: FieldPath, context: Conte
     if not isinstance(ranking.value, ScoredApplication):
         return codes.PACE_FIELD.at(
             position,
-            "demand has no effect: a ScoredPlacement is not paced",
+            "demand has no effect: a ScoredPlacement is not paced, and has no multiKueue",
             "remove it",
             edits=(Edit(path),),
         )
