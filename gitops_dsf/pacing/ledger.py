@@ -22,6 +22,14 @@ from gitops_dsf.repository.model.reconciler import Pace
 
 MAX_MOVES: Final = 20_000
 """Entries of a ledger: no ConfigMap is larger."""
+MAX_CHECKS: Final = 10
+"""Checks of one move."""
+MAX_HOLDS: Final = 2_000
+"""Pairs of an application and a cluster that are held apart."""
+MAX_RETURNS: Final = 100
+"""Times of returns that are remembered: `spec.pace.stopAfterReturns` is no larger."""
+MAX_HOLD_SECONDS: Final = 604_800.0
+"""The longest hold: 7 days. So long a hold is also remembered after its end."""
 
 
 class Phase(StrEnum):
@@ -36,8 +44,75 @@ class Phase(StrEnum):
 
     The old copy still runs, or the new one is not healthy yet.
     """
+    VERIFYING = "Verifying"
+    """The new copy is healthy. The old one stays until the checks of the move have decided.
+
+    `LedgerMove.passed_at` says when they have passed. The phase lasts until the old copy is gone.
+    """
     ENDED = "Ended"
     """Remembered for its cooldown, and until the scores have measured it."""
+
+
+class Outcome(StrEnum):
+    """How a verified move ended. The words are in ledgers and journals, so none may change."""
+
+    COMPLETED = "Completed"
+    """Its checks passed, and the old copy is gone."""
+    RETURNED = "Returned"
+    """A check failed. A move in the opposite direction began in the same write."""
+    FAILED = "Failed"
+    """A check failed, and there is nowhere to return to: both copies stay."""
+    UNKNOWN_COMPLETED = "UnknownCompleted"
+    """Its checks could not be told in time, and it was completed nevertheless."""
+    OVERTAKEN = "Overtaken"
+    """OCM decided for another cluster meanwhile."""
+
+
+class CheckState(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How far one check of a move is. Times are seconds since 1970."""
+
+    score: str
+    """Resource and dimension, as `shop-slo/shop`."""
+    at_least: int | None = None
+    """The score that counts as good.
+
+    None if it is not known: the check compares with the old copy, and its score was not known.
+    """
+    before: int | None = None
+    """The score of the old copy before the move; None if it was not known."""
+    held_since: float | None = None
+    """Since when the score has been good without a break; None while it is not."""
+    failing_since: float | None = None
+    """Since when the score has been bad without a break; None while it is not."""
+    last: int | None = None
+    """The score when the move was decided; None before, and if it was not known then."""
+
+
+class Hold(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A cluster that an application came back from, and does not go to for a while."""
+
+    placement: str
+    """namespace/name."""
+    target: str
+    since: float
+    until: float
+    """In seconds since 1970, as `since`."""
+    returns: int = 1
+    """How often the application came back from there. Each time doubles the hold."""
+    revision: str = ""
+    """Of the `Verification`: with another one the hold is over."""
+    inventory: str = ""
+    """Digest of the cluster's entry in the inventory: with another one the hold is over."""
+
+    def active(self, now: float) -> bool:
+        """Whether it holds. Afterwards it is remembered, so that the next one is longer."""
+        return self.since <= now < self.until
+
+    def not_after(self, now: float) -> "Hold":
+        """With a beginning in the future as now, and no longer than it was."""
+        if self.since <= now:
+            return self
+        return replace(self, since=now, until=now + (self.until - self.since))
 
 
 class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -58,6 +133,20 @@ class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Points that an admitted move was to gain."""
     cause: MoveCause | None = None
     """None if it is not known: OCM moved it itself, and its cluster was not lost."""
+    verified: bool = False
+    """Whether the old copy stays until the checks of the application have passed."""
+    revision: str = ""
+    """Of the `Verification` by which the checks count."""
+    checks: Annotated[tuple[CheckState, ...], Meta(max_length=MAX_CHECKS)] = ()
+    passed_at: float = 0.0
+    """When the checks passed; 0 before.
+
+    From then on the old copy may go. It is never taken back, because a deletion relies on it.
+    """
+    returning: bool = False
+    """Whether it takes an application back whose checks failed. Such a move is not verified."""
+    outcome: Outcome | None = None
+    """How it ended; None for a move that is under way or is not verified."""
 
     @property
     def under_way(self) -> bool:
@@ -69,9 +158,14 @@ class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     def not_after(self, now: float) -> "LedgerMove":
         """With times in the future as now."""
-        if max(self.since, self.phase_since) <= now:
+        if max(self.since, self.phase_since, self.passed_at) <= now:
             return self
-        return replace(self, since=min(self.since, now), phase_since=min(self.phase_since, now))
+        return replace(
+            self,
+            since=min(self.since, now),
+            phase_since=min(self.phase_since, now),
+            passed_at=min(self.passed_at, now),
+        )
 
 
 class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -90,6 +184,15 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
     """
     whole_after: float = 0.0
     """When the moves that were left out no longer matter, in seconds since 1970."""
+    holds: Annotated[tuple[Hold, ...], Meta(max_length=MAX_HOLDS)] = ()
+    """One for each pair of a Placement and a cluster at most."""
+    returns: Annotated[tuple[float, ...], Meta(max_length=MAX_RETURNS)] = ()
+    """When moves returned lately, in seconds since 1970, the oldest first."""
+    stopped_since: float = 0.0
+    """Since when no move begins, because too many returned; 0 while moves may begin.
+
+    In whole seconds since 1970, so that people can write the same time (RFC 3339).
+    """
 
     @property
     def under_way(self) -> Iterator[LedgerMove]:
@@ -104,7 +207,13 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         The hub's clock was wrong when they were written, and what waits for such a time would wait
         until the clock gets there.
         """
-        return replace(self, moves=tuple(move.not_after(now) for move in self.moves))
+        return replace(
+            self,
+            moves=tuple(move.not_after(now) for move in self.moves),
+            holds=tuple(hold.not_after(now) for hold in self.holds),
+            returns=tuple(min(moment, now) for moment in self.returns),
+            stopped_since=min(self.stopped_since, now),
+        )
 
     def pruned(self, *, kept: float, now: float) -> "Ledger":
         """Without moves that nothing depends on.

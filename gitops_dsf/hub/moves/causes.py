@@ -29,6 +29,8 @@ class Cause(StrEnum):
     """The scores asked for it, and the reconciler admitted it at the pace of the fleet."""
     DRAIN = "Drain"
     """The reconciler admitted it because a Maintenance drains the cluster."""
+    RETURN = "Return"
+    """It did worse where it had gone, so the reconciler took it back."""
     LOST = "ClusterLost"
     """OCM left a cluster that it does not reach, or that was deleted."""
     INELIGIBLE = "ClusterIneligible"
@@ -59,6 +61,7 @@ KINDS: Final[Mapping[Cause, CauseKind]] = MappingProxyType(
         Cause.SCORE: CauseKind(title="scores", by_scores=True),
         Cause.PACE: CauseKind(title="pace", by_scores=True),
         Cause.DRAIN: CauseKind(title="drain", on_purpose=True),
+        Cause.RETURN: CauseKind(title="return", warning=True),
         Cause.LOST: CauseKind(title="lost cluster", warning=True),
         Cause.INELIGIBLE: CauseKind(title="cluster no longer eligible", warning=True),
         Cause.ELIGIBLE: CauseKind(title="another cluster eligible"),
@@ -104,6 +107,11 @@ def by_pace(points: float) -> MoveCause:
 def by_drain(cluster: str, maintenance: str) -> MoveCause:
     """Of a move away from a cluster that is drained."""
     return MoveCause(Cause.DRAIN, f"{cluster} ({maintenance})" if maintenance else cluster)
+
+
+def by_return(measured: str) -> MoveCause:
+    """Of a move back; `measured` is the check that failed, as `shop-slo 62 of at least 80`."""
+    return MoveCause(Cause.RETURN, measured)
 
 
 def by_edit(commit: str) -> MoveCause:

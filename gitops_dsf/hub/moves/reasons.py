@@ -32,6 +32,11 @@ class MoveReason(StrEnum):
     UNSETTLED = "Unsettled"
     """A decision that names the target keeps changing, so nobody knows what arrives there."""
 
+    HELD = "Held"
+    """The application did worse on that cluster a while ago and came back from it."""
+    STOPPED = "Stopped"
+    """Too many moves came back, so nothing begins until a person acknowledges it."""
+
     # Before a move begins, and before an old copy goes.
     REFUSED = "Refused"
     """The hub refuses to write what would carry the move out, or to delete the old copy."""
@@ -48,6 +53,8 @@ class MoveReason(StrEnum):
     """
     HEALTHY = "Healthy"
     """Enough good copies stay: the reason of a deletion."""
+    VERIFYING = "Verifying"
+    """The checks of the application on its new cluster have not passed yet."""
     WANTED_COUNT = "WantedCount"
     """Fewer clusters are decided than the Placement wants."""
     CLUSTER_UNREACHABLE = "ClusterUnreachable"
@@ -125,6 +132,7 @@ _WARNINGS: Final = frozenset(
         MoveReason.GENERATORS,
         MoveReason.INFORMER_BROKEN,
         MoveReason.REFUSED,
+        MoveReason.STOPPED,
         MoveReason.TIMED_OUT,
         MoveReason.UNREADABLE,
         MoveReason.WORKLOAD_WOULD_STAY,
