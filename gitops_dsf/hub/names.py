@@ -60,10 +60,16 @@ MAINTENANCE_CONFIGMAP: Final = "gitops-dsf-maintenance"
 Without it the reconciler leaves taints as they are.
 """
 MAINTENANCE_KEY: Final = "maintenance"
-"""The only key of that ConfigMap.
+"""The key of that ConfigMap with the windows.
 
 In the ConfigMap gitops-dsf-moves the same key says which applications are still on drained
 clusters.
+"""
+INVENTORY_KEY: Final = "inventory"
+"""Another key of the ConfigMap gitops-dsf-maintenance: a digest of each cluster of the inventory.
+
+It is rendered while an application verifies its moves. The two share a ConfigMap because the
+reconciler may read no others.
 """
 MAINTENANCE_TAINT: Final = "gitops-dsf.io/maintenance"
 """Key of the taint on clusters that are cordoned or drained."""

@@ -9,11 +9,12 @@ do. When its cluster is no longer eligible, OCM chooses the one with +50, or by 
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from gitops_dsf.hub import objects
 
 PACE_ANNOTATION: Final = "gitops-dsf.io/pace"
@@ -42,6 +43,8 @@ MAX_DEMAND: Final = MAX_SPAN
 """The largest demand that may be written."""
 MAX_TERMS: Final = 100
 """Scores that an annotation may name."""
+MAX_CHECKS: Final = 10
+"""Checks of one verification."""
 
 
 class PacedTerm(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -58,6 +61,54 @@ class PacedTerm(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Seconds of history that a measurement reads."""
 
 
+class VerifiedBy(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A score that must be good on the new cluster before the old copy goes."""
+
+    scorer: str
+    """Name of the DynamicScorer, for people."""
+    resource: str
+    dimension: str
+    at_least: Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)] | None = None
+    """The lowest score that holds."""
+    no_worse_than: Annotated[int, Meta(ge=0, le=MAX_SPAN)] | None = None
+    """By how many points it may be below the score of the old copy before the move."""
+    for_seconds: Annotated[float, Meta(ge=0)] = 0.0
+    """How long it must hold without a break."""
+    delay: Annotated[float, Meta(ge=0)] = 0.0
+    """Seconds until a measurement after a change is published."""
+    range: Annotated[float, Meta(ge=0)] = 0.0
+    """Seconds of history that a measurement reads."""
+    lifetime: Annotated[float, Meta(ge=0)] = 0.0
+    """Seconds for which a score is valid after it was written.
+
+    A score says until when it is valid, and not when it was measured: so the time of the write is
+    known.
+    """
+
+    def __post_init__(self) -> None:
+        if (self.at_least is None) == (self.no_worse_than is None):
+            raise ValueError("a check has exactly one of atLeast and noWorseThan")
+
+    @property
+    def measured_after(self) -> float:
+        """Seconds after an arrival until a score has measured nothing but the new copy."""
+        return self.delay + self.range
+
+
+class Verification(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What must hold after a move. Until it is decided, both copies stay."""
+
+    checks: Annotated[tuple[VerifiedBy, ...], Meta(min_length=1, max_length=MAX_CHECKS)]
+    seconds: Annotated[float, Meta(gt=0)]
+    """Seconds after the new copy is Healthy until which the checks must be decided."""
+    on_unknown: Literal["Hold", "Return", "Complete"] = "Hold"
+    """What happens when a score is missing or too old at the end of `seconds`."""
+    hold_seconds: Annotated[float, Meta(ge=0)]
+    """Seconds for which an application that went back does not go to that cluster again."""
+    revision: str
+    """Changes with the application and with the scorers that rank or verify it."""
+
+
 class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     """How people ranked the clusters of a paced Placement."""
 
@@ -66,6 +117,8 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Weight of Steady that gives the written stickiness; 0 leaves it out."""
     refuges: bool = False
     """Whether refuges are planned."""
+    verification: Verification | None = None
+    """What must hold after each move; None if nobody verifies."""
 
     @property
     def total_weight(self) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+from gitops_dsf.hub.inventory_digests import MAX_CLUSTERS
 from gitops_dsf.hub.maintenance import Maintenance as HubMaintenance
 from gitops_dsf.hub.scorers import counted_span
 from gitops_dsf.plan.works import (
@@ -34,6 +35,7 @@ from gitops_dsf.resolve.rankings import ResolvedPlacement, resolve_ranking
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.targets import clusters_with_agents, targets
 from gitops_dsf.resolve.template_parameters import ClusterParameters, cluster_parameters
+from gitops_dsf.resolve.verifications import digest_of
 
 ModelT = TypeVar("ModelT")
 
@@ -135,6 +137,22 @@ class CheckedFleet:
         return spans
 
     @cached_property
+    def inventory_digests(self) -> Mapping[str, str]:
+        """A digest of the inventory entry of each cluster; empty if no move is verified.
+
+        The reconciler ends a hold when the entry of its cluster changes. Beyond MAX_CLUSTERS
+        clusters it is empty, because a ConfigMap has room for 1 MB; then holds end by time, or
+        with a change of the application.
+        """
+        verifies = any(
+            placement.paced is not None and placement.paced.verification is not None
+            for placement in self.placements
+        )
+        if not verifies or len(self.clusters) > MAX_CLUSTERS:
+            return {}
+        return {cluster.metadata.name: digest_of([cluster]) for cluster in self.clusters}
+
+    @cached_property
     def maintenance_on_hub(self) -> tuple[HubMaintenance, ...]:
         """Maintenance as the reconciler reads it."""
         return tuple(map(on_the_hub, self.maintenance))
@@ -230,6 +248,7 @@ def _placements(context: Context) -> tuple[ResolvedPlacement, ...]:
         placement = resolve_ranking(
             ranking,
             context.scorers,
+            variants=context.by_variant,
             namespace=context.namespace_of(ranking),
             settings=context.settings,
         )

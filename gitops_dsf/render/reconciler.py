@@ -6,7 +6,7 @@ what the fleet needs. Its rights are in `render.reconciler_rights`, the policies
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ import msgspec
 from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.hub.names import (
+    INVENTORY_KEY,
     MAINTENANCE_CONFIGMAP,
     MAINTENANCE_KEY,
     RECONCILER,
@@ -41,10 +42,12 @@ def reconciler(
     *,
     placement_namespaces: Sequence[str] = (),
     maintenance: Iterable[Maintenance] = (),
+    inventory: Mapping[str, str] | None = None,
 ) -> Iterator[Object]:
     """The objects of rendered/reconciler.
 
-    `placement_namespaces` are those of ScoredPlacements outside of the Argo CD namespace.
+    `placement_namespaces` are those of ScoredPlacements outside of the Argo CD namespace,
+    `inventory` the digests of clusters.
     """
     # Disabled, the account alone is left, without rights: Argo CD never prunes a directory to
     # nothing by itself, so the last objects of an empty one would stay, and the Deployment with
@@ -55,7 +58,7 @@ def reconciler(
     yield from reconciler_policies(repository.spec.hub_namespace)
     yield from rights(repository)
     yield from _monitoring(repository)
-    yield _maintenance(maintenance, repository)
+    yield _maintenance(maintenance, inventory or {}, repository)
     yield from workload(repository, placement_namespaces=placement_namespaces)
 
 
@@ -149,7 +152,9 @@ def configuration(repository: FleetRepository) -> str:
     )
 
 
-def _maintenance(written: Iterable[Maintenance], repository: FleetRepository) -> Object:
+def _maintenance(
+    written: Iterable[Maintenance], inventory: Mapping[str, str], repository: FleetRepository
+) -> Object:
     """The ConfigMap with all maintenance, also without any: a missing object must not end a drain.
 
     Selectors stay, and the reconciler asks the labels of the hub, so a cluster that joins is
@@ -158,6 +163,10 @@ def _maintenance(written: Iterable[Maintenance], repository: FleetRepository) ->
     authored = [for_the_hub(maintenance) for maintenance in written]
     text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
     data = {MAINTENANCE_KEY: printable_json(text)}
+    if inventory:
+        # One line for each cluster, so that a diff shows which entry changed.
+        lines = msgspec.json.format(msgspec.json.encode(inventory), indent=2).decode()
+        data[INVENTORY_KEY] = printable_json(lines)
     return config_map(
         MAINTENANCE_CONFIGMAP, data, namespace=repository.spec.hub_namespace, wave=Wave.ADDON
     )

@@ -95,6 +95,7 @@ def _hub_programs(fleet: CheckedFleet) -> Iterator[Object]:
         fleet.repository,
         placement_namespaces=fleet.placement_namespaces,
         maintenance=fleet.maintenance,
+        inventory=fleet.inventory_digests,
     )
     yield from hub_scorer(fleet)
 

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.repository.load import FieldPath
-from gitops_dsf.repository.model.apps import Score, ScoredApplication, ScoredPlacement
+from gitops_dsf.repository.model.apps import (
+    MoveCheck,
+    Score,
+    ScoredApplication,
+    ScoredPlacement,
+    ScoreReference,
+)
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
 from gitops_dsf.repository.model.repository import NO_SETTINGS, FleetRepository, FleetRepositorySpec
 from gitops_dsf.repository.model.scoring_config import Mask
@@ -123,6 +129,19 @@ class Context:
         for ranking in self.declared.rankings:
             for index, score in enumerate(ranking.value.spec.scores):
                 yield ranking, ("spec", "scores", index), score
+
+    @property
+    def verified(self) -> Iterator[tuple[Item[ScoredApplication], FieldPath, MoveCheck]]:
+        """Every check by which an application verifies its moves, and its path."""
+        for application in self.declared.applications:
+            for index, check in enumerate(application.value.spec.moves.verify):
+                yield application, ("spec", "moves", "verify", index), check
+
+    @property
+    def named_scores(self) -> Iterator[tuple[RankingItem, FieldPath, ScoreReference]]:
+        """Every score that ranks clusters or verifies moves, and its path."""
+        yield from self.ranked
+        yield from self.verified
 
     def waits_for_lock(self, scorer: EffectiveScorer) -> bool:
         """Whether required fields come from the scorer's /config, and no lock has them yet."""

@@ -8,10 +8,11 @@ weight 10 and gives 1,000 to the chosen clusters, and what carries out a move ta
 from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 
-from gitops_dsf.hub.pace import HOLD_SPAN, PacedRanking, PacedTerm
+from gitops_dsf.hub.pace import HOLD_SPAN, PacedRanking, PacedTerm, Verification
 from gitops_dsf.repository.model.apps import Score, ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
+from gitops_dsf.repository.model.scorer import DynamicScorerSpec
 from gitops_dsf.resolve.ranked_scores import ResolvedScore
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import MAX_WEIGHT, Weights
@@ -37,10 +38,11 @@ def paced_ranking(
     *,
     weights: Weights,
     refuges: bool,
+    verification: Verification | None = None,
 ) -> PacedRanking:
     """What people wrote, as the annotation of the Placement says it."""
     terms = ranking_terms(written, scores, scorers, factor=weights.factor)
-    return PacedRanking(terms, weights.steady, refuges)
+    return PacedRanking(terms, weights.steady, refuges, verification)
 
 
 def ranking_terms(
@@ -60,12 +62,16 @@ def ranking_terms(
                 resolved.dimension,
                 resolved.weight * factor,
                 demand=score.demand,
-                # The effect of a move shows at most this long after it.
-                delay=float(spec.scoring.params.interval + spec.publish.min_interval_seconds),
+                delay=publication_delay(spec),
                 range=float(spec.source.params.range),
             )
         )
     return tuple(terms)
+
+
+def publication_delay(spec: DynamicScorerSpec) -> float:
+    """Seconds until a measurement after a change is published, at most."""
+    return float(spec.scoring.params.interval + spec.publish.min_interval_seconds)
 
 
 def spans(scores: Iterable[ResolvedScore], scorers: Mapping[str, EffectiveScorer]) -> list[int]:

@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 
 from gitops_dsf.hub.multikueue import MultiKueueOrder
 from gitops_dsf.hub.pace import PacedRanking
-from gitops_dsf.repository.model.apps import MultiKueue, Ranking, ScoredPlacementSpec
+from gitops_dsf.repository.model.apps import (
+    MultiKueue,
+    Ranking,
+    ScoredApplication,
+    ScoredPlacementSpec,
+)
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.resolve.paced_rankings import (
@@ -18,6 +23,7 @@ from gitops_dsf.resolve.paced_rankings import (
 from gitops_dsf.resolve.ranked_scores import ResolvedScore, ranked_by
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import Weights, choose
+from gitops_dsf.resolve.verifications import verification_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,12 +67,14 @@ def resolve_ranking(
     ranking: RankingItem,
     scorers: Mapping[str, EffectiveScorer],
     *,
+    variants: Mapping[str, tuple[EffectiveScorer, ...]],
     namespace: str,
     settings: FleetRepositorySpec,
 ) -> ResolvedPlacement | None:
     """The Placement that a ranking renders.
 
-    None where a rule reports a reference, the stickiness or the weights.
+    `variants` are the scorers, each with the variants of its MetricSource. None where a rule
+    reports a reference, the stickiness or the weights.
     """
     spec = ranking.value.spec
     scores = ranked_by(ranking, scorers)
@@ -88,8 +96,18 @@ def resolve_ranking(
     held = hold_weights(score_weights, spans(scores, scorers))
     if held is None:
         return None
+    verification = None
+    if isinstance(ranking.value, ScoredApplication) and ranking.value.spec.moves.verify:
+        verification = verification_of(ranking.value, variants)
+        if verification is None:
+            return None
     paced = paced_ranking(
-        spec.scores, scores, scorers, weights=weights, refuges=settings.pace.refuges
+        spec.scores,
+        scores,
+        scorers,
+        weights=weights,
+        refuges=settings.pace.refuges,
+        verification=verification,
     )
     return ResolvedPlacement(
         written=ranking,

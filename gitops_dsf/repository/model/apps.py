@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from gitops_dsf.hub.pace import MAX_DEMAND
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from gitops_dsf.hub.pace import MAX_CHECKS, MAX_DEMAND, MAX_SPAN
 from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.base import (
     PRODUCT_API,
@@ -18,7 +19,14 @@ from gitops_dsf.repository.model.base import (
     LabelSelector,
     Metadata,
 )
-from gitops_dsf.repository.model.field_rules import Rule, Ruled, given, having, not_empty_list
+from gitops_dsf.repository.model.field_rules import (
+    Rule,
+    Ruled,
+    exactly_one,
+    given,
+    having,
+    not_empty_list,
+)
 from gitops_dsf.urls.git import misleads_git
 
 # The CRD of Placements (OCM 1.2.1) refuses other weights.
@@ -119,13 +127,18 @@ class SharedPlacementRules(PlacementRules):
     """How the chosen clusters are divided into groups."""
 
 
-class Score(Authored):
-    """A scorer that ranks the clusters."""
+class ScoreReference(Authored):
+    """An item of the scores of a scorer."""
 
     scorer: Annotated[str, Field(min_length=1)]
     """metadata.name of a DynamicScorer of this repository."""
     dimension: Annotated[str, Field(min_length=1)] | None = None
     """Name of the score item; by default the only one that the scorer can publish."""
+
+
+class Score(ScoreReference):
+    """A scorer that ranks the clusters."""
+
     weight: Weight = 1
     """Relative weight; negative when a lower score is better."""
     demand: Annotated[int, Field(ge=0, le=MAX_DEMAND)] = 0
@@ -262,6 +275,27 @@ class Application(Ruled):
         ]
 
 
+class MoveCheck(ScoreReference, Ruled):
+    """A score that must be good on the new cluster before the old copy goes."""
+
+    rules = (
+        exactly_one(
+            "at_least",
+            "no_worse_than",
+            "write exactly one of atLeast (a score) and noWorseThan (points below the old copy)",
+        ),
+    )
+
+    at_least: Annotated[int, Field(ge=SCORE_MIN, le=SCORE_MAX)] | None = None
+    """The lowest score with which the application does well."""
+    no_worse_than: Annotated[int, Field(ge=0, le=MAX_SPAN)] | None = None
+    """By how many points the score may be below that of the old copy before the move."""
+    for_seconds: Annotated[int, Field(ge=0, le=86_400)] = 600
+    """Seconds for which the score must hold without a break, measured after the new copy is
+    Healthy.
+    """
+
+
 class Moves(Authored):
     """How the application moves when the decision changes."""
 
@@ -281,6 +315,20 @@ class Moves(Authored):
     pace: Literal["Fleet", "None"] = "Fleet"
     """Fleet: by spec.pace of gitops-dsf.yaml, when it is there. None: it follows its scores at
     once.
+    """
+    verify: Annotated[list[MoveCheck], Field(max_length=MAX_CHECKS)] = []
+    """What must hold on the new cluster before the old copy goes. If it does not, the application
+    goes back. Needs a pace.
+    """
+    verify_seconds: Annotated[int, Field(ge=60, le=86_400)] = 1800
+    """Seconds after the new copy is Healthy until which the checks must be decided."""
+    on_unknown: Literal["Hold", "Return", "Complete"] = "Hold"
+    """What happens when a score is missing or too old at the end of verifySeconds. Hold: both
+    copies stay. Return: the application goes back. Complete: the old copy goes.
+    """
+    hold_seconds: Annotated[int, Field(ge=60, le=604_800)] = 21_600
+    """Seconds for which an application that went back does not go to that cluster again. Doubled
+    with each return, up to 7 days.
     """
 
 

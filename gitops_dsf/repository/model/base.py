@@ -1,8 +1,9 @@
 """What all authored kinds have in common: strict fields, names, metadata and label selectors."""
 
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from gitops_dsf.hub.selectors import Requirement as HubRequirement
@@ -19,10 +20,23 @@ SECRET_KEY = r"^[-._a-zA-Z0-9]+$"  # noqa: S105 - the alphabet of keys, not a ke
 
 BRANCH = r"^[a-zA-Z0-9_]([-_+#@=a-zA-Z0-9]|[./][-_+#@=a-zA-Z0-9])*$"
 HOST_GLOB = r"^[^\s/:]+$"
+MOMENT: Final = r"^2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$"
 
 DnsLabel = Annotated[str, Field(pattern=DNS_LABEL, min_length=1, max_length=63)]
 DnsName = Annotated[str, Field(pattern=DNS_SUBDOMAIN, min_length=1, max_length=253)]
 Labels = dict[str, str]
+
+
+def _a_moment(text: str) -> str:
+    try:
+        datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{text} is not a valid time: {error}") from error
+    return text
+
+
+Moment = Annotated[str, Field(pattern=MOMENT), AfterValidator(_a_moment)]
+"""A moment of RFC 3339, as people write it: `2026-11-24T20:00:00+01:00`."""
 
 
 class FieldError(ValueError):

@@ -1,6 +1,5 @@
 """Maintenance: a window in which clusters are drained or cordoned, or moves are frozen."""
 
-from datetime import datetime
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
@@ -13,22 +12,14 @@ from gitops_dsf.repository.model.base import (
     DnsName,
     LabelSelector,
     Metadata,
+    Moment,
 )
 from gitops_dsf.repository.model.field_rules import Rule, Ruled, given, having
 from gitops_dsf.repository.model.pods import each_once
 
-MOMENT: Final = r"^2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$"
 MAX_NAMES: Final = 1000
 
 _SUBJECTS: Final = ("clusters", "clusterSelector", "applications")
-
-
-def _a_moment(text: str) -> str:
-    try:
-        datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{text} is not a valid time: {error}") from error
-    return text
 
 
 def _a_zone(name: str) -> str:
@@ -36,8 +27,6 @@ def _a_zone(name: str) -> str:
         raise ValueError(f"there is no time zone {name}: write one such as Europe/Berlin or UTC")
     return name
 
-
-Moment = Annotated[str, Field(pattern=MOMENT), AfterValidator(_a_moment)]
 
 Clock = Annotated[str, Field(pattern=CLOCK)]
 

@@ -20,6 +20,7 @@ from gitops_dsf.repository.model.base import (
     DNS_LABEL,
     DNS_SUBDOMAIN,
     HOST_GLOB,
+    MOMENT,
     SECRET_KEY,
     Authored,
     FieldError,
@@ -34,7 +35,6 @@ from gitops_dsf.repository.model.field_model import (
     refusal,
     scalar_types,
 )
-from gitops_dsf.repository.model.maintenance import MOMENT
 from gitops_dsf.repository.model.pods import IMAGE, QUANTITY
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME, seconds
 from gitops_dsf.wording import did_you_mean, names_text, plural, shortened

@@ -12,7 +12,7 @@ from dsf_wire.rawscores import CLUSTER_LABEL
 from gitops_dsf.forge.address import ForgeKind
 from gitops_dsf.hub.names import JOURNAL_BRANCH
 from gitops_dsf.published import image
-from gitops_dsf.repository.model.base import Authored, DnsName, FieldError, Labels
+from gitops_dsf.repository.model.base import Authored, DnsName, FieldError, Labels, Moment
 from gitops_dsf.repository.model.pods import Image, PodToleration, PullSecrets, Quantity, each_once
 from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.urls.store_pages import is_store_page, store_of_page
@@ -34,6 +34,16 @@ class Pace(Authored):
     refuges: bool = False
     """Whether the reconciler plans where each application goes when its cluster is lost. OCM
     follows the plan also while the reconciler does not run.
+    """
+    stop_after_returns: Annotated[int, Field(ge=1, le=100)] = 3
+    """Applications that may go back within returnsWindowSeconds. With this many, no move begins any
+    more until a person acknowledges it.
+    """
+    returns_window_seconds: Annotated[int, Field(ge=60, le=604_800)] = 3600
+    """Seconds over which applications that went back are counted."""
+    acknowledged_stop: Moment | None = None
+    """Moves go on that stopped at this time or earlier, such as "2026-11-24T20:00:00Z". `status`
+    shows the time.
     """
 
     def measured_after(self, by_scorers: float) -> float:

@@ -1,10 +1,11 @@
-"""Checks the scores of rankings: weights, items, and whether each score is published."""
+"""Checks the scores that rank or verify: weights, items, and whether each score is published."""
 
 from collections.abc import Iterator
 
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import FieldPath
+from gitops_dsf.repository.model.apps import Score
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.context import Context
@@ -45,8 +46,9 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
     """The requested item must be one that the scorer's format yields on every cluster."""
-    # The rendered Placement names one item. On a cluster without it the score counts as 0.
-    for ranking, path, score in context.ranked:
+    # The rendered Placement names one item. On a cluster without it a score that ranks counts as 0,
+    # and one that verifies is not known.
+    for ranking, path, score in context.named_scores:
         scorer = context.scorers.get(score.scorer)
         if scorer is None or not scorer.score_name:
             continue
@@ -59,7 +61,10 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
                 yield codes.DIMENSION.at(
                     ranking.at(*path, "scorer"),
                     f"{score.scorer} names its items {template}: which of them ranks the clusters"
-                    " is not fixed",
+                    " is not fixed"
+                    if isinstance(score, Score)
+                    else f"{score.scorer} names its items {template}: which of them verifies the"
+                    " moves is not fixed",
                     "write dimension: with one item name that every cluster publishes, or a"
                     " scoreDimensionFormat without placeholders",
                 )

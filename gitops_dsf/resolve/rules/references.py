@@ -12,8 +12,10 @@ from gitops_dsf.wording import did_you_mean_one_of
 
 @rule(needs=("FleetRepository", "ScorerLock"))
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
-    """Every scorer of a ranking must exist, be able to run, and publish under a known name."""
-    for ranking, path, score in context.ranked:
+    """Every scorer that ranks or verifies must exist, be able to run, and publish under a known
+    name.
+    """
+    for ranking, path, score in context.named_scores:
         name = score.scorer
         if name in context.complete or context.declared.may_exist("DynamicScorer", name):
             continue

@@ -1,0 +1,80 @@
+"""What the Placement of a paced application says about the verification of its moves."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from gitops_dsf.hub.pace import Verification, VerifiedBy
+from gitops_dsf.repository.model.apps import MoveCheck, ScoredApplication
+from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.resolve.paced_rankings import publication_delay
+from gitops_dsf.resolve.scorer import EffectiveScorer
+
+
+def verification_of(
+    application: ScoredApplication, variants: Mapping[str, tuple[EffectiveScorer, ...]]
+) -> Verification | None:
+    """How its moves are verified; None if they are not, or a reference is invalid.
+
+    `variants` are all scorers by name, each with the variants of its MetricSource.
+    """
+    moves = application.spec.moves
+    checks: list[VerifiedBy] = []
+    for check in moves.verify:
+        verified_by = _verified_by(check, variants)
+        if verified_by is None:
+            return None
+        checks.append(verified_by)
+    if not checks:
+        return None
+    return Verification(
+        checks=tuple(checks),
+        seconds=float(moves.verify_seconds),
+        on_unknown=moves.on_unknown,
+        hold_seconds=float(moves.hold_seconds),
+        revision=_revision(application, variants),
+    )
+
+
+def digest_of(written: Iterable[Authored]) -> str:
+    """Twelve characters that change with what people wrote."""
+    values = [model.model_dump(mode="json") for model in written]
+    content = msgspec.json.encode(values, order="deterministic")
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def _verified_by(
+    check: MoveCheck, variants: Mapping[str, tuple[EffectiveScorer, ...]]
+) -> VerifiedBy | None:
+    forms = variants.get(check.scorer)
+    if not forms or not forms[0].score_name:
+        return None
+    # Variants differ in where they ask, not in what is published and when.
+    scorer = forms[0]
+    dimension = check.dimension or scorer.only_item
+    if dimension is None:
+        return None
+    return VerifiedBy(
+        scorer=scorer.name,
+        resource=scorer.resource_name,
+        dimension=dimension,
+        at_least=check.at_least,
+        no_worse_than=check.no_worse_than,
+        for_seconds=float(check.for_seconds),
+        delay=publication_delay(scorer.spec),
+        range=float(scorer.spec.source.params.range),
+        lifetime=float(scorer.ttl_seconds),
+    )
+
+
+def _revision(
+    application: ScoredApplication, variants: Mapping[str, tuple[EffectiveScorer, ...]]
+) -> str:
+    """What ends the holds of an application when it changes: the application and its scorers."""
+    spec = application.spec
+    names = {reference.scorer for reference in (*spec.scores, *spec.moves.verify)}
+    written: list[Authored] = [spec]
+    for name in sorted(names):
+        written += [form.spec for form in variants.get(name, ())]
+    return digest_of(written)
