@@ -114,8 +114,14 @@ def _until(records: Sequence[Record], end: datetime) -> list[Record]:
 
 
 def _last(records: Iterable[Record]) -> list[Record]:
-    """The last record of each Placement."""
-    return list({record.placement: record for record in records}.values())
+    """The last move of each Placement, and how it was verified."""
+    last: dict[str, list[Record]] = {}
+    for record in records:
+        if record.changes_decision:
+            last[record.placement] = [record]
+        else:
+            last.setdefault(record.placement, []).append(record)
+    return [record for of_placement in last.values() for record in of_placement]
 
 
 def _read(args: argparse.Namespace, *, since: float) -> _Journal:

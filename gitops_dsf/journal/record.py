@@ -1,4 +1,7 @@
-"""A record of the journal: one change of a decision, and why OCM decided so."""
+"""A record of the journal: one change of a decision, and why OCM decided so.
+
+A record of the kind Verified changes no decision: it says what was measured where a move led.
+"""
 
 import hashlib
 from collections.abc import Collection, Sequence
@@ -13,11 +16,12 @@ from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.times import Timestamp
 from gitops_dsf.simulator.explain import Explanation
 
-ChangeKind = Literal["Change", "Later", "Start"]
+ChangeKind = Literal["Change", "Later", "Start", "Verified"]
 """What a record is about.
 
 Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when it
-was found. Start: the first record of a Placement; the decision before it is not known.
+was found. Start: the first record of a Placement; the decision before it is not known. Verified:
+the checks of a move decided; the decision is that of the record before.
 """
 MAX_NAMED: Final = 100
 """Clusters that a record names in each list.
@@ -78,6 +82,38 @@ class ScoreChange(Struct, frozen=True, gc=False, rename="camel", omit_defaults=T
     """None: there is none that counts."""
 
 
+class RecordedCheck(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """What a check of a move measured, when it was decided."""
+
+    score: str
+    """Resource and dimension, as `shop-slo/shop`."""
+    value: int | None = None
+    """What was measured where the move led; None if no score counted."""
+    at_least: int | None = None
+    """The score that counts as good; None if it is not known."""
+    before: int | None = None
+    """The score of the old copy before the move, where the bound follows from it."""
+
+
+class RecordedVerification(
+    Struct,
+    frozen=True,
+    gc=False,
+    rename={"source": "from", "target": "to"},
+    omit_defaults=True,
+):
+    """How the verification of a move was decided."""
+
+    source: str
+    """Empty for an application that was placed for the first time."""
+    target: str
+    outcome: str
+    """Passed, or why the move ended otherwise: an `Outcome` of the ledger, as text."""
+    since: Timestamp
+    """When the move was admitted, or seen. It tells moves between the same clusters apart."""
+    checks: tuple[RecordedCheck, ...] = ()
+
+
 class Record(
     Struct,
     frozen=True,
@@ -135,6 +171,13 @@ class Record(
     """Why it moved; None in the first record of a Placement, and in records of versions without
     it.
     """
+    verification: RecordedVerification | None = None
+    """How a move was verified; only in records of the kind Verified."""
+
+    @property
+    def changes_decision(self) -> bool:
+        """Whether it is about a decision, and not about what was measured afterwards."""
+        return self.kind != "Verified"
 
     @property
     def key(self) -> tuple[str, str]:
@@ -191,6 +234,37 @@ def new_record(
         before=len(old),
         more=len(left) + len(joined) - len(named_left) - len(named_joined),
         digest="" if names_new else digest(frozenset(to)),
+    )
+
+
+def verification_record(
+    last: Record,
+    verification: RecordedVerification,
+    *,
+    at: datetime,
+    applications: Sequence[str] = (),
+) -> Record:
+    """A record of how a move was verified, after the last one of its Placement."""
+    time = at.replace(microsecond=at.microsecond // 1000 * 1000)
+    number = last.number + 1
+    content = msgspec.json.encode(
+        (last.placement, last.uid, number, time, "Verified", verification)
+    )
+    return Record(
+        id=hashlib.sha256(content).hexdigest()[:16],
+        number=number,
+        time=time,
+        kind="Verified",
+        placement=last.placement,
+        uid=last.uid,
+        applications=tuple(applications),
+        # The decision is as it was, so that the next change is compared with it.
+        from_=last.to,
+        to=last.to,
+        count=last.count,
+        before=last.count,
+        digest=last.digest,
+        verification=verification,
     )
 
 

@@ -58,6 +58,8 @@ class ControllerContext:
 
         Only of changes while this replica led, and only if there is a journal.
         """
+        self.verification_decided: Callable[[], None] = lambda: None
+        """Called when the checks of a move have decided, so that the journal records it at once."""
 
     def move_under_way(self, placement: str) -> LedgerMove | None:
         """The paced move of a Placement (namespace/name) that is under way."""

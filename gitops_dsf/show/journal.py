@@ -1,12 +1,16 @@
-"""Records of the journal, for a terminal: a table of moves, and one move explained."""
+"""Records of the journal, for a terminal: a table of moves, and one move explained.
+
+A record of a verification is one line of the table, and what was measured where it is explained.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from dsf_wire.text import printable_lines
+from gitops_dsf.hub.moves.measured import check_text
 from gitops_dsf.journal.cause import largest_change, scores_of_people
-from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.record import Record, RecordedVerification
 from gitops_dsf.show.explanations import explanation_text
 from gitops_dsf.show.tables import table
 from gitops_dsf.wording import names_text, prioritizer_text
@@ -15,6 +19,14 @@ MAX_NAMED: Final = 3
 """Clusters of a decision that are named."""
 MAX_SCORES: Final = 20
 """Changed scores of a move that are shown."""
+_OUTCOMES: Final = {
+    "Passed": "verified",
+    "Returned": "verification failed, it goes back",
+    "Failed": "verification failed, it has nowhere to return to",
+    "UnknownCompleted": "not verified in time, completed nevertheless",
+    "Overtaken": "not verified, OCM decided again meanwhile",
+}
+"""What an outcome is called. Another version may have written one that is not here."""
 
 
 def log_text(records: Sequence[Record]) -> str:
@@ -34,8 +46,11 @@ def log_text(records: Sequence[Record]) -> str:
 def cause_text(record: Record) -> str:
     """Formats the recorded cause.
 
-    Versions that recorded none had the largest change of a score in its place.
+    Of a verification it is how that was decided. Versions that recorded no cause had the largest
+    change of a score in its place.
     """
+    if record.verification is not None:
+        return verification_text(record.verification)
     if record.cause is not None:
         return str(record.cause)
     change = largest_change(record)
@@ -47,11 +62,41 @@ def cause_text(record: Record) -> str:
 
 
 def explained_text(record: Record) -> str:
-    """Formats a move with its cause, the scores that changed, and the points of the clusters."""
+    """Formats a move with its cause, the scores that changed, and the points of the clusters.
+
+    Of a verification it formats what was measured.
+    """
+    if record.verification is not None:
+        return printable_lines(_verification_lines(record, record.verification))
     text = printable_lines(_head(record)) + "\n" + _scores(record)
     for reason in record.clusters:
         text += "\n" + explanation_text(reason, placement=record.placement)
     return text
+
+
+def verification_text(verification: RecordedVerification) -> str:
+    """Formats `verified: shop-slo/shop 84 of at least 80`, or how else it was decided."""
+    title = _OUTCOMES.get(verification.outcome, verification.outcome)
+    checks = "; ".join(
+        check_text(check.score, check.value, check.at_least) for check in verification.checks
+    )
+    return f"{title}: {checks}" if checks else title
+
+
+def _verification_lines(record: Record, verification: RecordedVerification) -> Iterator[str]:
+    """What was measured where a move led, check by check."""
+    title = _OUTCOMES.get(verification.outcome, verification.outcome)
+    yield (
+        f"{time_text(record)} UTC: {record.placement}, {verification.source or 'new'} ->"
+        f" {verification.target}: {title}"
+    )
+    yield f"  the move began at {_utc_text(verification.since)} UTC"
+    for check in verification.checks:
+        text = check_text(check.score, check.value, check.at_least)
+        if check.before is None:
+            yield f"  {text}"
+        else:
+            yield f"  {text}; {check.before} on {verification.source} before the move"
 
 
 def _head(record: Record) -> Iterator[str]:
@@ -106,12 +151,22 @@ def _what(record: Record) -> str:
 
 
 def before_text(record: Record) -> str:
-    """Formats the clusters of the decision before; a question mark if they are not known."""
+    """Formats the clusters of the decision before; a question mark if they are not known.
+
+    Of a verification it is the cluster that the move left.
+    """
+    if record.verification is not None:
+        return record.verification.source or "new"
     return "?" if record.from_ is None else _named(record.from_)
 
 
 def after_text(record: Record) -> str:
-    """Formats the clusters of the new decision, or their number."""
+    """Formats the clusters of the new decision, or their number.
+
+    Of a verification it is the cluster where the move led.
+    """
+    if record.verification is not None:
+        return record.verification.target
     return f"{record.count} clusters" if record.to is None else _named(record.to)
 
 

@@ -30,6 +30,7 @@ from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.journal.branch import JournalClone, Move, observe
 from gitops_dsf.reconciler.journal.explaining import Facts, filled, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
+from gitops_dsf.reconciler.journal.verifications import KnownVerifications, verification_records
 from gitops_dsf.reconciler.loop import NotReady, run_controller
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.model import reconciler as model
@@ -100,10 +101,12 @@ class JournalController:
         """Decisions that are too large to be named, by the id of their record."""
         self._values: dict[str, ScoreValues] = {}
         """Scores at the last record, by Placement."""
+        self._verifications = KnownVerifications()
         self._edited: dict[str, float] = {}
         """When a Placement was changed last while this process looked, by the hub's clock."""
         context.view.placements.compare(self._note_edit)
         context.tracker.listen(self._wake.set)
+        context.verification_decided = self._wake.set
 
     async def run(self) -> None:
         view = self._view
@@ -120,8 +123,8 @@ class JournalController:
                 group.create_task(self._record_loop(branch))
                 group.create_task(self._push_loop(branch))
 
-    async def _learn_from(self, branch: JournalClone) -> None:
-        """Raises GitError and RepositoryError."""
+    async def _learn_from(self, branch: JournalClone) -> Sequence[Record]:
+        """The records of the branch. Raises GitError and RepositoryError."""
         namespace = self._view.argocd_namespace
         journal = await branch.read_newest(
             [f"{namespace}/{name}" for name in self._view.placements.items]
@@ -129,8 +132,10 @@ class JournalController:
         for bad in journal.bad:
             LOG.warning("branch %s: %s", self._settings.branch, bad)
         self._flapping.learn(journal.records)
+        self._verifications.learn(journal.records)
         for placement, records in by_placement(journal.records).items():
             *_, self._values[placement] = values_at(records, start=self._values.get(placement, {}))
+        return journal.records
 
     async def _record_loop(self, branch: JournalClone) -> None:
         """Records changes, and counts moves back and forth.
@@ -178,7 +183,7 @@ class JournalController:
             self._view.placements.items,
             namespace=self._view.argocd_namespace,
             decisions=self._tracker.decisions,
-            last={**branch.last, **{record.placement: record for record in self._pending}},
+            last=self._last(branch),
             unnamed=self._unnamed,
             started=self._started,
             now=self._clock(),
@@ -194,6 +199,7 @@ class JournalController:
                     )
                     break
                 await self._add(moves[first : first + AT_A_TIME], facts)
+        self._add_verifications(branch)
         self._forget(branch)
         self._show()
         return wait
@@ -233,10 +239,43 @@ class JournalController:
                 ", ".join(record.left) or "-",
                 ", ".join(record.joined) or "-",
             )
+        self._keep(records)
+
+    def _add_verifications(self, branch: JournalClone) -> None:
+        """Records how the moves of the ledger were verified, each one once.
+
+        The ledger remembers a move for a while after its end, so a new leader records what the last
+        one could not.
+        """
+        if self._is_full:
+            return
+        last = self._last(branch)
+        records = verification_records(
+            self._context.ledger.moves,
+            known=self._verifications,
+            last=last,
+            followers=self._followers,
+        )
+        added = list(records)
+        for record in added:
+            # The decision is that of the record before, and may be too large to be named.
+            clusters = self._unnamed.get(last[record.placement].id)
+            if record.to is None and clusters is not None:
+                self._unnamed[record.id] = clusters
+        if added:
+            self._keep(added)
+
+    def _last(self, branch: JournalClone) -> dict[str, Record]:
+        """The last record of each Placement, on the branch or on its way there."""
+        return {**branch.last, **{record.placement: record for record in self._pending}}
+
+    def _keep(self, records: Sequence[Record]) -> None:
+        """Keeps records until they are pushed."""
         self._pending += records
         self._pending_bytes += _encoded_bytes(records)
         self._metrics.journal_records.inc(len(records))
         self._flapping.learn(records)
+        self._verifications.learn(records)
         self._recorded.set()
 
     def _followers(self, placement: str) -> tuple[str, ...]:
@@ -340,7 +379,9 @@ class JournalController:
         if refused:
             LOG.info("another replica recorded %d of %d changes", len(refused), len(pending))
             self._flapping.forget({record.placement for record in refused})
-            await self._learn_from(branch)
+            on_branch = await self._learn_from(branch)
+            # Afterwards: while the branch is read, nothing that is there may look unknown.
+            self._verifications.forget(refused, without=on_branch)
         self._show()
 
     @property

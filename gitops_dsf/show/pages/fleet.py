@@ -151,7 +151,7 @@ def fleet_page(fleet: Fleet) -> str:
         journal_note=fleet.past.note,
         line=time_line(fleet.past.records, start=fleet.past.start, end=view.inputs.now.timestamp()),
         records=tuple(map(_record_row, records[:MAX_RECORDS])),
-        records_title=_records_title(len(records)),
+        records_title=_records_title(records),
         footer=fleet.sources_note,
     )
 
@@ -165,10 +165,16 @@ def _checked(findings: Sequence[DoctorFinding]) -> str:
     return f"{checks} of gitops-dsf doctor found nothing wrong."
 
 
-def _records_title(count: int) -> str:
-    if count > MAX_RECORDS:
-        return f"The newest {MAX_RECORDS} of {count} moves; gitops-dsf log lists all"
-    return plural(count, "move")
+def _records_title(records: Sequence[Record]) -> str:
+    """How many moves the table has, and how many verifications of moves."""
+    moves = sum(record.changes_decision for record in records)
+    verifications = len(records) - moves
+    text = plural(moves, "move")
+    if verifications:
+        text += f" and {plural(verifications, 'verification')}"
+    if len(records) > MAX_RECORDS:
+        return f"The newest {MAX_RECORDS} of {text}; gitops-dsf log lists all"
+    return text
 
 
 def _facts(view: Overview) -> Iterator[Fact]:
@@ -246,7 +252,8 @@ def _application_rows(fleet: Fleet) -> Sequence[_ApplicationRow]:
 def _last_moves(records: Sequence[Record]) -> Mapping[str, float]:
     """When each Placement moved last, in seconds since 1970."""
     moved: dict[str, float] = {}
-    for key, of_placement in by_placement(records).items():
+    changes = (record for record in records if record.changes_decision)
+    for key, of_placement in by_placement(changes).items():
         moved[key] = of_placement[-1].time.timestamp()
     return moved
 

@@ -65,7 +65,7 @@ class _Stretch(NamedTuple):
 
 def time_line(records: Sequence[Record], *, start: float, end: float) -> TimeLine | None:
     """The decisions between two times, those that moved most first; None if nothing moved."""
-    histories = by_placement(records)
+    histories = by_placement(record for record in records if record.changes_decision)
     moves = Counter({name: _moves(records, start) for name, records in histories.items()})
     moved = [name for name, count in moves.items() if count]
     if not moved:

@@ -4,10 +4,16 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gitops_dsf.journal.lines import encode
-from gitops_dsf.journal.record import new_record
+from gitops_dsf.journal.record import (
+    RecordedCheck,
+    RecordedVerification,
+    new_record,
+    verification_record,
+)
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.integration.preview.gitfleet import GitFleet, settings
 from tests.support.hubobjects import (
@@ -162,6 +168,15 @@ def test_past_moves_are_a_time_line_and_a_table(serve: Serve, run: Run, tmp_path
             )
         )
         before = [cluster]
+    verification = RecordedVerification(
+        source="cluster2",
+        target="cluster3",
+        outcome="Passed",
+        since=NOW - timedelta(hours=50),
+        checks=(RecordedCheck(score="slo/slo", value=84, at_least=80),),
+    )
+    records.insert(2, verification_record(records[1], verification, at=NOW - timedelta(hours=49)))
+    records[3] = msgspec.structs.replace(records[3], number=4)
     journal = tmp_path / "journal.jsonl"
     journal.write_bytes(b"".join(map(encode, records)))
     ran = run(serve(), "status", "-o", "html", "--journal", str(journal))
@@ -173,7 +188,9 @@ def test_past_moves_are_a_time_line_and_a_table(serve: Serve, run: Run, tmp_path
         "cluster1",
     ]
     # The decision of 300 hours ago is where the bars begin, and no move of the last week.
-    assert len(rows(ran.stdout, "past")) == 2
+    assert len(rows(ran.stdout, "past")) == 3
+    assert "2 moves and 1 verification" in section
+    assert "cluster2 cluster3 verified: slo 84 of at least 80" in rows(ran.stdout, "past")[1]
     (row,) = rows(ran.stdout, "applications")
     assert "cluster1 2 h ago 80" in row
 

@@ -11,7 +11,16 @@ import pytest
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.lines import appended, encode
-from gitops_dsf.journal.record import ClusterReason, Record, RecordedTerm, ScoreChange, new_record
+from gitops_dsf.journal.record import (
+    ClusterReason,
+    Record,
+    RecordedCheck,
+    RecordedTerm,
+    RecordedVerification,
+    ScoreChange,
+    new_record,
+    verification_record,
+)
 from tests.hub.controlplane.gitrepository import git
 from tests.support.journalrecords import record
 from tests.support.outputs import check_output
@@ -163,6 +172,58 @@ def test_log_lists_one_line_for_each_move(
     assert [item["number"] for item in json.loads(printed)["records"]] == [3]
     assert main(["log", "--journal", str(journal), "--from", "2026-07-01T00:00:00Z"]) == 0
     assert "no change is recorded in this span" in capsys.readouterr().err
+
+
+def test_a_verification_is_a_line_of_its_own_and_explained_below_its_move(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`log` says what was measured where a move led, and which move that was."""
+    checks = (
+        RecordedCheck(score="shop-slo/shop", value=62, at_least=80),
+        RecordedCheck(score="latency/latency", value=None, at_least=68, before=78),
+    )
+    verification = RecordedVerification(
+        source="eu-1", target="eu-2", outcome="Returned", since=AT, checks=checks
+    )
+    failed = verification_record(CAUSED, verification, at=AT + timedelta(minutes=12))
+    back = msgspec.structs.replace(
+        move(4, "eu-2", "eu-1", AT + timedelta(minutes=13)),
+        cause=MoveCause("Return", "shop-slo/shop 62 of at least 80"),
+    )
+    lines = tmp_path / "2026-06.jsonl"
+    lines.write_bytes(b"".join(map(encode, (START, CAUSED, failed))))
+    assert main(["log", "portal", "--journal", str(lines), *SPAN]) == 0
+    parts = re.split(r"\n(?=2026\S+ \S+ UTC)", capsys.readouterr().out)
+    listed, moved, verified = parts
+    assert listed.splitlines()[-1] == (
+        "  2026-06-01 03:24:07  argocd/portal  eu-1  eu-2  verification failed, it goes back:"
+        " shop-slo/shop 62 of at least 80; latency not known"
+    )
+    assert moved.startswith("2026-06-01 03:12:07 UTC: argocd/portal moved from eu-1 to eu-2\n")
+    assert verified == (
+        "2026-06-01 03:24:07 UTC: argocd/portal, eu-1 -> eu-2: verification failed, it goes back\n"
+        "  the move began at 2026-06-01 03:12:07 UTC\n"
+        "  shop-slo/shop 62 of at least 80\n"
+        "  latency not known; 78 on eu-1 before the move\n"
+    )
+    lines.write_bytes(b"".join(map(encode, (START, CAUSED, failed, back))))
+    assert main(["log", "portal", "--journal", str(lines), *SPAN]) == 0
+    shown = capsys.readouterr().out
+    assert "return: shop-slo/shop 62 of at least 80" in shown
+    assert shown.count("  the move began at") == 0, "the last move is another one"
+    assert main(["log", "--journal", str(lines), *SPAN, "-o", "json"]) == 0
+    printed = capsys.readouterr().out
+    assert check_output(["log", "-o", "json"], printed)
+    assert json.loads(printed)["records"][2]["verification"] == {
+        "from": "eu-1",
+        "to": "eu-2",
+        "outcome": "Returned",
+        "since": "2026-06-01T03:12:07Z",
+        "checks": [
+            {"score": "shop-slo/shop", "value": 62, "atLeast": 80},
+            {"score": "latency/latency", "atLeast": 68, "before": 78},
+        ],
+    }
 
 
 def test_a_byte_order_mark_hides_no_record(

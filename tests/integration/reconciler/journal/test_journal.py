@@ -5,17 +5,19 @@ twice.
 import asyncio
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from gitops_dsf.hub.moves.causes import MoveCause
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.journal.record import new_record
-from gitops_dsf.pacing.ledger import Ledger, LedgerMove
+from gitops_dsf.pacing.ledger import CheckState, Ledger, LedgerMove, Outcome, Phase
 from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.journal.branch import JournalClone
 from gitops_dsf.reconciler.settings import GitSettings
-from gitops_dsf.show.journal import explained_text
+from gitops_dsf.show.journal import explained_text, verification_text
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.journal.journalhub import (
     AUTHOR,
@@ -27,6 +29,7 @@ from tests.integration.reconciler.journal.journalhub import (
 from tests.integration.reconciler.replica import put
 from tests.support import hubobjects
 from tests.support.objecthub import FixedClaim
+from tests.support.virtual_time import wall
 
 START = (None, ("cluster1",))
 
@@ -419,3 +422,122 @@ async def test_a_paced_move_is_recorded_with_its_admission(scene: JournalHub) ->
         "  admitted at 2027-01-15 08:00:00 UTC, for +25.0 points by the written weights"
         in explained_text(move)
     )
+
+
+def arrived(**more: Any) -> LedgerMove:
+    """A move that began a second ago, and whose checks have not decided yet."""
+    check = CheckState(score="slo/guestbook", at_least=80, before=90, held_since=wall())
+    verifying = LedgerMove(
+        placement="argocd/guestbook",
+        source="cluster1",
+        target="cluster2",
+        since=wall() - 1,
+        phase=Phase.VERIFYING,
+        phase_since=wall(),
+        verified=True,
+        checks=(check,),
+    )
+    return replace(verifying, **more)
+
+
+def measuring(move: LedgerMove, value: int, **more: Any) -> LedgerMove:
+    """The move when it was decided by this score."""
+    return replace(move, checks=(replace(move.checks[0], last=value),), **more)
+
+
+async def test_what_was_measured_where_a_move_led_is_recorded_once(scene: JournalHub) -> None:
+    """At once, although no decision changes then, and not again when the move has ended."""
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        move = arrived()
+        replica.context.ledger = Ledger((move,))
+        await replica.moves("cluster2", cluster1=35)
+        await replica.pushed(2)
+        await asyncio.sleep(INTERVAL)
+        passed = measuring(move, 84, passed_at=wall())
+        replica.context.ledger = Ledger((passed,))
+        replica.context.verification_decided()
+        await replica.pushed(3)
+        ended = replace(passed, phase=Phase.ENDED, outcome=Outcome.COMPLETED)
+        replica.context.ledger = Ledger((ended,))
+        replica.context.verification_decided()
+        await replica.moves("cluster3", cluster2=10)
+        await replica.pushed(4)
+    _, change, verified, later = scene.branch().records
+    assert (verified.kind, verified.number, verified.to) == ("Verified", 3, ("cluster2",))
+    assert (verified.from_, verified.left, verified.joined) == (("cluster2",), (), ())
+    assert verified.time.timestamp() == pytest.approx(passed.passed_at, abs=0.001)
+    assert verified.applications == ("guestbook",)
+    passed_at = f"{verified.time:%Y-%m-%d %H:%M:%S}"
+    began_at = timestamp_of(move.since).replace("T", " ").removesuffix("Z")
+    assert explained_text(verified) == (
+        f"{passed_at} UTC: argocd/guestbook, cluster1 -> cluster2: verified\n"
+        f"  the move began at {began_at} UTC\n"
+        "  slo/guestbook 84 of at least 80; 90 on cluster1 before the move\n"
+    )
+    assert (change.kind, later.kind, later.from_) == ("Change", "Change", ("cluster2",))
+
+
+async def test_a_new_leader_records_what_the_last_one_could_not(scene: JournalHub) -> None:
+    """The ledger remembers how a move was verified, so that nothing is lost or written twice."""
+    async with scene.replica() as first:
+        await first.pushed(1)
+        await first.moves("cluster2", cluster1=35)
+        await first.pushed(2)
+    ended = {"phase": Phase.ENDED, "outcome": Outcome.RETURNED}
+    returned_move = measuring(arrived(), 62, **ended)
+    async with scene.replica() as second:
+        second.context.ledger = Ledger((returned_move,))
+        second.context.verification_decided()
+        await second.pushed(3)
+    async with scene.replica() as third:
+        third.context.ledger = Ledger((returned_move,))
+        third.context.verification_decided()
+        await asyncio.sleep(3 * INTERVAL)
+        await third.moves("cluster1", cluster2=10)
+        await third.pushed(4)
+    *_, returned, back = scene.branch().records
+    assert returned.verification is not None
+    assert (returned.verification.outcome, returned.verification.checks[0].value) == (
+        "Returned",
+        62,
+    )
+    assert verification_text(returned.verification) == (
+        "verification failed, it goes back: slo/guestbook 62 of at least 80"
+    )
+    assert (back.number, back.left, back.joined) == (4, ("cluster2",), ("cluster1",))
+
+
+async def test_a_move_that_nobody_verifies_has_no_record_of_a_verification(
+    scene: JournalHub,
+) -> None:
+    """Nor one whose checks have not decided, nor one of a Placement without any record."""
+    moves = (
+        DRAIN,
+        arrived(),
+        measuring(arrived(), 84, passed_at=wall(), placement="argocd/other"),
+        arrived(target="cluster3", phase=Phase.HANDOVER),
+    )
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        replica.context.ledger = Ledger(moves)
+        replica.context.verification_decided()
+        await asyncio.sleep(3 * INTERVAL)
+        assert replica.metric("journal_pending") == 0
+    assert len(scene.branch().records) == 1
+
+
+async def test_two_replicas_write_each_verification_once(scene: JournalHub) -> None:
+    async with scene.replica() as one:
+        await one.pushed(1)
+        async with scene.replica() as two:
+            passed = measuring(arrived(), 84, passed_at=wall())
+            for replica in (one, two):
+                replica.context.ledger = Ledger((passed,))
+                replica.context.verification_decided()
+            await asyncio.sleep(3 * INTERVAL)
+            scene.decide("cluster2")
+            await asyncio.gather(one.sees(), two.sees())
+            await asyncio.sleep(3 * INTERVAL)
+    assert [record.kind for record in scene.branch().records] == ["Start", "Verified", "Change"]
+    assert len(scene.moves()) == 3
