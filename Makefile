@@ -26,7 +26,7 @@ REQUIREMENTS := export --quiet --frozen --package gitops-dsf --no-dev --no-emit-
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test check soak hub-programs test-hub soak-hub fuzz world lint format bench demo golden schemas version lock wheel images release site screenshots clean
+.PHONY: help install test check soak hub-programs test-hub soak-hub fuzz world lint audit format bench demo golden schemas version lock wheel images release site screenshots clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -72,15 +72,21 @@ world: install ## the whole system on a virtual clock, with faults that a seed d
 	$(PY) -m tests.world $(if $(SEED),--seed $(SEED)) $(if $(HOURS),--hours $(HOURS)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(FIRST),--first $(FIRST)) $(if $(COUNT),--count $(COUNT)) \
 	  $(if $(CLUSTERS),--clusters $(CLUSTERS)) $(if $(APPLICATIONS),--applications $(APPLICATIONS)) $(if $(FAULTS),--faults $(FAULTS)) $(WORLD_ARGS)
 
-lint: install ## formatter, linter, types, import contracts
+lint: install ## formatter, linter, types, import contracts, workflows
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(VENV)/bin/zizmor --offline --no-progress --quiet --persona pedantic --strict-collection .
 
 format: install ## rewrite the code in the project's format
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
+
+audit: install ## known vulnerabilities in everything that uv.lock names (asks the package index)
+	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group audit --inexact
+	$(UV) export --quiet --frozen --all-packages --all-extras --all-groups --no-emit-workspace --output-file .venv/audit.txt
+	$(PY) -m pip_audit --strict --disable-pip --require-hashes --requirement .venv/audit.txt
 
 schemas: install ## refresh what is generated: schemas/, docs/reference/fields/ and docs/reference/diagnostics.md
 	$(PY) -m gitops_dsf schema --out schemas

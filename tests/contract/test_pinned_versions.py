@@ -138,9 +138,9 @@ def test_the_oldest_argocd_runs_every_night() -> None:
 
 
 def test_the_release_signs_with_the_cosign_that_is_tested() -> None:
-    workflow = (ROOT / ".github/workflows/release.yaml").read_text("utf-8")
+    workflow = (ROOT / ".github/workflows/build.yaml").read_text("utf-8")
     tested = required("github.com/sigstore/cosign/v3", "cosign/go.mod")
-    assert re.findall(r"cosign-release: (\S+)", workflow) == [tested]
+    assert set(re.findall(r"cosign-release: (\S+)", workflow)) == {tested}
 
 
 NEWEST, OLDEST_RUN = ("kubernetes", "ocm", "argocd"), ("kubernetes", "ocm", "argocd-oldest")

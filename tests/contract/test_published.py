@@ -3,6 +3,7 @@ what is true of this one, and a tag publishes everything.
 """
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hatchling.plugin.manager import PluginManager
 
 from hatch_build import without_relative_links
 from tests.support import yamlfast
+from tests.support.commandline import gitops_dsf, program
 from tests.support.pages import ROOT, TARGETS
 from tools import version
 
@@ -59,17 +61,49 @@ def test_the_hooks_install_all_of_ours_that_the_generator_needs() -> None:
 
 
 def test_a_tag_publishes_without_keys_and_tokens() -> None:
-    text = (ROOT / ".github/workflows/release.yaml").read_text("utf-8")
-    jobs = yamlfast.load(text)["jobs"]
-    assert set(jobs) == {"build", "images", "pypi", "page"}
-    assert "secrets." not in text
+    jobs = read(".github/workflows/release.yaml")["jobs"]
+    assert set(jobs) == {"build", "pypi", "page"}
+    for name in ("release", "build"):
+        assert "secrets." not in (ROOT / f".github/workflows/{name}.yaml").read_text("utf-8")
+    assert jobs["build"]["uses"] == "./.github/workflows/build.yaml"
     assert jobs["pypi"]["environment"] == "pypi"
     assert jobs["pypi"]["permissions"] == {"id-token": "write"}
-    assert jobs["images"]["permissions"]["id-token"] == "write"
-    assert jobs["page"]["needs"] == ["images", "pypi"]
-    built = {entry["target"] for entry in jobs["build"]["strategy"]["matrix"]["include"]}
-    assert built == {"release", "images"}
-    assert built | set(re.findall(r"run: make ([a-z-]+)", text)) <= TARGETS
+    assert jobs["page"]["needs"] == ["build", "pypi"]
+
+
+def test_what_builds_a_release_holds_no_credentials_and_what_signs_it_builds_nothing() -> None:
+    """Level 3 of SLSA: no command of this repository can sign a provenance."""
+    workflow = read(".github/workflows/build.yaml")
+    assert workflow["permissions"] == {"contents": "read"}
+    build, images, provenance = (
+        workflow["jobs"][name] for name in ("build", "images", "provenance")
+    )
+    built = {entry["target"] for entry in build["strategy"]["matrix"]["include"]}
+    assert built == {"release", "images"} <= TARGETS
+    assert "permissions" not in build
+    for job in (images, provenance):
+        assert job["permissions"]["id-token"] == "write"
+        text = str(job["steps"])
+        assert "actions/checkout" not in text
+        assert "make " not in text
+        assert "python" not in text
+    assert provenance["needs"] == ["build", "images"]
+    assert provenance["permissions"]["attestations"] == "write"
+    (attest,) = (step for step in provenance["steps"] if "actions/attest@" in step.get("uses", ""))
+    assert attest["with"] == {"subject-checksums": "subjects"}
+
+
+def test_zizmor_finds_nothing_in_the_workflows_of_a_new_repository(tmp_path: Path) -> None:
+    """`make lint` reads those of this repository."""
+    assert gitops_dsf("init", "fleet", "--forge", "github", cwd=tmp_path).returncode == 0
+    zizmor = Path(sys.executable).with_name("zizmor")
+    words = ("--offline", "--no-progress", "--strict-collection")
+    done = program(zizmor, *words, tmp_path / "fleet/.github")
+    assert done.returncode == 0, done.stdout + done.stderr
+    workflow = tmp_path / "fleet/.github/workflows/gitops-dsf.yaml"
+    text = workflow.read_text("utf-8")
+    workflow.write_text(text.replace("persist-credentials: true", "ssh-strict: true"), "utf-8")
+    assert program(zizmor, *words, tmp_path / "fleet/.github").returncode != 0
 
 
 @pytest.mark.parametrize(
@@ -107,6 +141,21 @@ def test_actions_are_pinned_by_commit_and_everywhere_alike() -> None:
     assert len(pins) == len({action for action, _ in pins})
 
 
+def test_the_update_bot_sees_all_files_with_actions() -> None:
+    """Those of new repositories, too: Dependabot looks into `/` only for `.github/workflows`."""
+    (actions,) = (
+        update["directories"]
+        for update in read(".github/dependabot.yml")["updates"]
+        if update["package-ecosystem"] == "github-actions"
+    )
+    seen = {
+        ROOT / ".github/workflows",
+        *(ROOT / path.strip("/") for path in actions if path != "/"),
+    }
+    assert "/" in actions
+    assert seen == {path.parent for path in WORKFLOWS}
+
+
 @pytest.mark.parametrize("file", [".github/workflows/ci.yaml", ".gitlab-ci.yml"])
 def test_pipelines_run_every_step_of_ci_run(file: str) -> None:
     steps = set(
@@ -128,12 +177,13 @@ def test_pipelines_run_every_step_of_ci_run(file: str) -> None:
             "vendor.gitlab-ci",
             [ROOT / ".gitlab-ci.yml", ROOT / "repo-template/on-request/gitlab/.gitlab-ci.yml"],
         ),
+        ("vendor.dependabot", [ROOT / ".github/dependabot.yml"]),
     ],
 )
 def test_forges_take_the_pipelines(schema: str, files: list[Path], tmp_path: Path) -> None:
     """By the schemas of the forges, which also find what is no job."""
     broken = tmp_path / "broken.yaml"
-    broken.write_text("jobs: 1\nscript: [{}]\n", "utf-8")
+    broken.write_text("jobs: 1\nscript: [{}]\nupdates: 1\n", "utf-8")
     assert ran("--builtin-schema", schema, *map(str, files)) == 0
     assert ran("--builtin-schema", schema, str(broken)) == 1
 

@@ -23,7 +23,7 @@ def test_github_takes_the_workflows(tmp_path: Path) -> None:
     new = [*tmp_path.glob("*/.github/workflows/*")]
     assert {path.name for path in new} == {"gitops-dsf.yaml", "gitops-dsf-eu.yaml"}
     files = [*new, *OURS.iterdir()]
-    assert len(files) == 5
+    assert len(files) == 7
     done = subprocess.run(
         [obtain("actionlint").path("actionlint"), "-shellcheck=", "-pyflakes=", *files],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What a tag publishes: the step of the release workflow that pushes, signs and attests, run as
+"""What a tag publishes: the steps of the release workflow that push, sign and attest, run as
 written.
 
 The registry is a real one with TLS and a password. Two things stand in for the public ones: the
@@ -7,6 +7,7 @@ service.
 """
 
 import base64
+import hashlib
 import itertools
 import json
 import os
@@ -32,8 +33,9 @@ from tools.release import ROOT, bill
 
 pytestmark = [pytest.mark.family("cosign")]
 
-WORKFLOW = ROOT / ".github/workflows/release.yaml"
-STEP = "Push, sign and attest the images"
+WORKFLOW = ROOT / ".github/workflows/build.yaml"
+IMAGES_STEP = "Push, sign and attest the images"
+SUMS_STEP = "Sign the sums, and list what the provenance is about"
 VERSION = version.current(ROOT)
 ARCHITECTURES = ("amd64", "arm64")
 IMAGES = [f"gitops-dsf-{name}" for name in NAMES]
@@ -104,17 +106,18 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Published]:
         for words in (("signing-config", "create"), ("trusted-root", "create")):
             target = str(folder / f"{words[0]}.json")
             run(("cosign", *words, "--out", target), folder=folder, environment=environment)
-        run(("bash", "-e", "-c", step()), folder=folder, environment=environment)
+        for job, name in (("images", IMAGES_STEP), ("provenance", SUMS_STEP)):
+            run(("bash", "-e", "-c", step(job, name)), folder=folder, environment=environment)
         place = f"{serving.authority}/{OWNER.lower()}"
         yield Published(place=place, folder=folder, environment=environment)
     left = processes.left_behind()
     assert not left, f"processes left behind: {left}"
 
 
-def step() -> str:
-    """The shell commands of the workflow."""
-    steps = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["images"]["steps"]
-    (commands,) = (one["run"] for one in steps if one.get("name") == STEP)
+def step(job: str, name: str) -> str:
+    """The shell commands of a step of the workflow."""
+    steps = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"][job]["steps"]
+    (commands,) = (one["run"] for one in steps if one.get("name") == name)
     return str(commands)
 
 
@@ -146,7 +149,7 @@ def programs(folder: Path) -> Path:
 #!/bin/sh
 verb=$1
 case $verb in
-sign | attest)
+sign | attest | sign-blob)
   shift
   set -- "$verb" --key {folder}/cosign.key --signing-config {folder}/signing-config.json \\
     --trusted-root {folder}/trusted-root.json "$@" ;;
@@ -199,6 +202,26 @@ def test_the_bill_of_materials_is_attested(published: Published) -> None:
         payload = base64.b64decode(envelope["payload"])
         bill = published.folder / f"dist/{image}-{VERSION}-{architecture}.cdx.json"
         assert json.loads(payload)["predicate"] == json.loads(bill.read_text(encoding="utf-8"))
+
+
+def test_the_sums_are_signed(published: Published) -> None:
+    check = ("cosign", "verify-blob", "--key", "cosign.pub", "--insecure-ignore-tlog")
+    bundle = ("--bundle", "SHA256SUMS.sigstore.json")
+    published.run(*check, *bundle, "SHA256SUMS")
+    (published.folder / "forged").write_text("0" * 64 + "  gitops_dsf.whl\n", encoding="ascii")
+    with pytest.raises(AssertionError):
+        published.run(*check, *bundle, "forged")
+
+
+def test_the_provenance_is_about_every_file_and_every_image(published: Published) -> None:
+    """GitHub makes it of this list, and keeps it by digest."""
+    lines = (published.folder / "subjects").read_text(encoding="ascii").splitlines()
+    listed = {tuple(line.split("  ")) for line in lines}
+    for path in (published.folder / "dist").iterdir():
+        assert (hashlib.sha256(path.read_bytes()).hexdigest(), path.name) in listed
+    for image, suffix in itertools.product(IMAGES, ("", "-amd64", "-arm64")):
+        digest = published.digest(f"{image}:{VERSION}{suffix}").removeprefix("sha256:")
+        assert (digest, f"{published.place}/{image}") in listed
 
 
 def test_nobody_pushes_without_the_password(published: Published) -> None:
