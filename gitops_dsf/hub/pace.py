@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from dsf_wire.publishrule import REFRESH_FRACTION
 from gitops_dsf.hub import objects
 
 PACE_ANNOTATION: Final = "gitops-dsf.io/pace"
@@ -93,6 +94,19 @@ class VerifiedBy(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     def measured_after(self) -> float:
         """Seconds after an arrival until a score has measured nothing but the new copy."""
         return self.delay + self.range
+
+    @property
+    def refresh_seconds(self) -> float:
+        """Seconds after which an agent writes a score again that has not changed, at most.
+
+        Until then nobody knows whether the score that is there has measured the new copy.
+        """
+        return self.lifetime * REFRESH_FRACTION
+
+    @property
+    def decided_after(self) -> float:
+        """Seconds after an arrival until a score passes that is good all the time, at most."""
+        return self.measured_after + max(self.for_seconds, self.refresh_seconds)
 
 
 class Verification(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

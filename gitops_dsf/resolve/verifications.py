@@ -22,10 +22,10 @@ def verification_of(
     moves = application.spec.moves
     checks: list[VerifiedBy] = []
     for check in moves.verify:
-        verified_by = _verified_by(check, variants)
-        if verified_by is None:
+        compared = verified_by(check, variants)
+        if compared is None:
             return None
-        checks.append(verified_by)
+        checks.append(compared)
     if not checks:
         return None
     return Verification(
@@ -37,16 +37,10 @@ def verification_of(
     )
 
 
-def digest_of(written: Iterable[Authored]) -> str:
-    """Twelve characters that change with what people wrote."""
-    values = [model.model_dump(mode="json") for model in written]
-    content = msgspec.json.encode(values, order="deterministic")
-    return hashlib.sha256(content).hexdigest()[:12]
-
-
-def _verified_by(
+def verified_by(
     check: MoveCheck, variants: Mapping[str, tuple[EffectiveScorer, ...]]
 ) -> VerifiedBy | None:
+    """What the reconciler compares for a check; None if its reference is invalid."""
     forms = variants.get(check.scorer)
     if not forms or not forms[0].score_name:
         return None
@@ -63,9 +57,18 @@ def _verified_by(
         no_worse_than=check.no_worse_than,
         for_seconds=float(check.for_seconds),
         delay=publication_delay(scorer.spec),
-        range=float(scorer.spec.source.params.range),
+        # A query such as avg_over_time(x[1h]) still shows what was before the move after 59
+        # minutes.
+        range=float(scorer.history_seconds),
         lifetime=float(scorer.ttl_seconds),
     )
+
+
+def digest_of(written: Iterable[Authored]) -> str:
+    """Twelve characters that change with what people wrote."""
+    values = [model.model_dump(mode="json") for model in written]
+    content = msgspec.json.encode(values, order="deterministic")
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _revision(

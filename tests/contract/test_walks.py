@@ -1,7 +1,8 @@
 """Pages that are walked as a reader does it.
 
 README.md, CONTRIBUTING.md, docs/start/quickstart.md, docs/decisions/one-decision.md,
-docs/decisions/backtest.md, docs/decisions/preview.md and docs/scores/your-own-api.md.
+docs/decisions/backtest.md, docs/decisions/preview.md, docs/decisions/verified-moves.md and
+docs/scores/your-own-api.md.
 """
 
 import os
@@ -19,6 +20,7 @@ import dsf_scorer
 from gitops_dsf.cli.scaffold import scaffold
 from tests.support.commandline import gitops_dsf
 from tests.support.pages import ROOT, blocks, files_of_the_readme
+from tests.support.repositories import BASE, IMAGES, checked_fleet, findings
 from tests.support.scorer.projecttests import run_project_tests
 from tests.support.scorer.serving import serving
 
@@ -228,3 +230,32 @@ def test_the_first_change_of_contributing_works() -> None:
     exec(f"class Longer(Series):\n{textwrap.indent(code, '    ')}", body)  # noqa: S102
     scope["Series"] = body["Longer"]
     run()
+
+
+def test_the_fleet_of_verified_moves_has_no_findings_and_the_times_that_the_page_says() -> None:
+    """Its scorer, its application and its settings are one fleet."""
+    slo, shop, settings, acknowledged = (
+        block.text for block in blocks(ROOT / "docs/decisions/verified-moves.md", "yaml")
+    )
+    ranker = BASE["scorers/s.yaml"].replace("{name: cpu}", "{name: cpu-forecast}")
+    fleet = {
+        "settings": settings.replace("spec:\n", f"spec:\n{_block(IMAGES)}", 1),
+        "scorers": f"{slo}---\n{ranker}",
+        "apps": shop,
+    }
+    assert findings(**fleet) == []
+    [placement] = checked_fleet(**fleet).placements
+    assert placement.paced is not None
+    assert placement.paced.verification is not None
+    [check] = placement.paced.verification.checks
+    assert (check.delay, check.range) == (60 + 60, 300)
+    head, _, rest = settings.partition("  pace:\n")
+    paced_on = acknowledged.partition("  pace:\n")[2]
+    later = f"{head}  pace:\n{paced_on}".replace("spec:\n", f"spec:\n{_block(IMAGES)}", 1)
+    assert rest
+    assert findings(**{**fleet, "settings": later}) == []
+
+
+def _block(settings: str) -> str:
+    """Settings in flow style, one a line."""
+    return "".join(f"  {part}\n" for part in settings.removeprefix(", ").split(", "))

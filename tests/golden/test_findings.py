@@ -20,6 +20,7 @@ from tests.golden import (
     findings_pace,
     findings_score_tests,
     findings_sources,
+    findings_verification,
 )
 from tests.golden.findings_cases import Documents
 from tests.support.goldentext import GoldenText
@@ -60,6 +61,7 @@ GROUPS = {
     **groups(findings_boundaries),
     "pace": findings_pace.CASES,
     "maintenance": findings_maintenance.CASES,
+    "verification": findings_verification.CASES,
 }
 CASES = _once(case for cases in GROUPS.values() for case in cases.items())
 

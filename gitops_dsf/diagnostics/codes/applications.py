@@ -33,7 +33,8 @@ SCORE_NOT_RUNNING = Code(
     explanation="""
         No cluster that the application may choose publishes this score: its scorer runs on none
         of them, or has `scoreDestination: None`. OCM counts it as 0 on all of them, so it ranks
-        nothing. Correct the selectors or the masks.
+        nothing. Correct the selectors or the masks. A score that verifies moves must be published
+        on each of them; if it is missing on some, this is a warning.
         """,
     bad="""
         # apps/web.yaml
@@ -56,7 +57,8 @@ DIMENSION = Code(
     explanation="""
         The Placement asks for an item name that this scorer never publishes, or names none
         although the scorer publishes several. OCM would find no score and count 0. Write a
-        dimension that the format yields on every cluster, or a format without labels.
+        dimension that the format yields on every cluster, or a format without labels. The same
+        holds for a score that verifies moves, which would never be known.
         """,
     bad="""
         # scorers/cpu.yaml
@@ -456,7 +458,8 @@ SCORE_SUSPENDED = Code(
     "score of a suspended scorer",
     explanation="""
         The scorer is suspended, so its scores are removed everywhere, and OCM counts them as 0
-        on every cluster. Remove the score here while the scorer is suspended.
+        on every cluster. Moves that it verifies stay undecided. Remove the score here while the
+        scorer is suspended.
         """,
     bad="""
         # scorers/cpu.yaml

@@ -1578,6 +1578,136 @@ CEL_WITHOUT_SCORE = Code(
         """,
 )
 
+VERIFICATION_WITHOUT_PACE = Code(
+    "DSF187",
+    Severity.ERROR,
+    "verified moves that nothing could undo",
+    explanation="""
+        `moves.verify` sends an application [back](docs/decisions/verified-moves.md) that does
+        worse on its new cluster. Only the pace can do that: the application needs
+        `placement.numberOfClusters`, a ranking of its own and `spec.pace` in gitops-dsf.yaml. And
+        both copies must stay until the checks have decided, as with `moves.strategy:
+        MakeBeforeBreak`.
+        """,
+    bad="""
+        # gitops-dsf.yaml
+        spec:
+          pace:
+        # apps/web.yaml
+        spec:
+          moves:
+            verify:
+              - {scorer: cpu-mean, atLeast: 60}
+            verifySeconds: 7200
+        """,
+    good="""
+        # gitops-dsf.yaml
+        spec:
+          pace: {concurrent: 2}
+        # apps/web.yaml
+        spec:
+          moves:
+            verify:
+              - {scorer: cpu-mean, atLeast: 60}
+            verifySeconds: 7200
+        """,
+)
+
+LATE_CHECK = Code(
+    "DSF188",
+    Severity.ERROR,
+    "check that cannot be decided in time",
+    explanation="""
+        A score says how the application does on its new cluster when it has measured nothing
+        else: after the scorer's interval, `publish.minIntervalSeconds`, its range, and the
+        seconds that its query reads. It must then hold for `forSeconds`, and must have been
+        written again, which happens after half of its TTL if it does not change. All of that
+        must fit into `verifySeconds`; otherwise no move could pass.
+        """,
+    bad="""
+        # gitops-dsf.yaml
+        spec:
+          pace: {concurrent: 2}
+        # apps/web.yaml
+        spec:
+          moves:
+            verify:
+              - {scorer: cpu-mean, atLeast: 60}
+            verifySeconds: 1800
+        """,
+    good="""
+        # gitops-dsf.yaml
+        spec:
+          pace: {concurrent: 2}
+        # apps/web.yaml
+        spec:
+          moves:
+            verify:
+              - {scorer: cpu-mean, atLeast: 60}
+            verifySeconds: 4320
+        """,
+)
+
+CHECK_BY_RANKING = Code(
+    "DSF189",
+    Severity.WARNING,
+    "check by the score that ranks",
+    explanation="""
+        An application goes where the scores that rank it are best. The same score there is good
+        by definition, also when the query is wrong, and a check by it finds little. Verify by
+        something that the ranking does not know, such as the error rate of the application.
+        """,
+    bad="""
+        # gitops-dsf.yaml
+        spec:
+          pace: {concurrent: 2}
+        # apps/web.yaml
+        spec:
+          moves:
+            verify:
+              - {scorer: cpu-forecast, atLeast: 60}
+            verifySeconds: 7200
+        """,
+    good="""
+        # gitops-dsf.yaml
+        spec:
+          pace: {concurrent: 2}
+        # apps/web.yaml
+        spec:
+          moves:
+            verify:
+              - {scorer: cpu-mean, atLeast: 60}
+            verifySeconds: 7200
+        """,
+)
+
+VERIFICATION_FIELD = Code(
+    "DSF190",
+    Severity.WARNING,
+    "setting of verified moves without a check",
+    explanation="""
+        Moves are verified by the scores that `moves.verify` lists. Without any, the other
+        settings have no effect.
+        """,
+    bad="""
+        # apps/web.yaml
+        spec:
+          moves:
+            verifySeconds: 3600
+        """,
+    good="""
+        # gitops-dsf.yaml
+        spec:
+          pace: {concurrent: 2}
+        # apps/web.yaml
+        spec:
+          moves:
+            verify:
+              - {scorer: cpu-mean, atLeast: 60}
+            verifySeconds: 7200
+        """,
+)
+
 UNSET_IMAGE = Code(
     "DSF191",
     Severity.NOTICE,

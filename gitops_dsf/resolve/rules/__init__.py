@@ -51,6 +51,7 @@ from gitops_dsf.resolve.rules import (
     templates,
     upstream,
     urls,
+    verification,
 )
 from gitops_dsf.resolve.rules.registry import Rule, rules_of
 
@@ -101,6 +102,7 @@ RULES: Final[tuple[Rule, ...]] = rules_of(
         templates,
         upstream,
         urls,
+        verification,
     )
 )
 """Every rule. A new module of rules is added here."""

@@ -80,6 +80,13 @@ def _followers(context: Context) -> Iterator[_Place]:
             yield _Place(application.document, ("spec",), followed)
 
 
+def _unverified(context: Context) -> Iterator[_Place]:
+    """Applications whose moves nobody verifies."""
+    for application in context.declared.applications:
+        if not application.value.spec.moves.verify:
+            yield _Place(application.document, ("spec", "moves"))
+
+
 _scorers_by_query = _scorers_where(lambda scorer: scorer.spec.scored_by_query)
 _full_scorers_by_query = _scorers_where(
     lambda scorer: scorer.spec.scored_by_query and scorer.spec.config_sync_mode == "Full"
@@ -189,6 +196,13 @@ _ROWS: Final = (
         " placement.clusterSelector placement.tolerations",
         "{whole} has no effect: the ScoredPlacement {decides} decides",
         "remove it here, or remove placement.ref",
+    ),
+    _Row(
+        codes.VERIFICATION_FIELD,
+        _unverified,
+        "verifySeconds onUnknown holdSeconds",
+        "{whole} has no effect without moves.verify",
+        "write verify, or remove it",
     ),
 )
 

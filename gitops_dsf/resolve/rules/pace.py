@@ -83,6 +83,9 @@ def paces_count(context: Context) -> Iterator[Diagnostic]:
         spec = application.value.spec
         if spec.moves.pace == "None" or is_paced(application, context.settings):
             continue
+        # Verified moves need the pace, and a finding of their own says so.
+        if spec.moves.verify:
+            continue
         path: FieldPath = ("spec", "moves", "pace")
         is_written = application.document.has(path)
         position = application.at(*path) if is_written else application.position

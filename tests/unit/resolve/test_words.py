@@ -35,7 +35,8 @@ def test_a_percentage_of_clusters_is_no_number_of_clusters() -> None:
             "true",
             (
                 "write pace: {} for its defaults, or its fields: concurrent, arrivalsPerCluster,"
-                " settleSeconds, cooldownSeconds, refuges"
+                " settleSeconds, cooldownSeconds, refuges, stopAfterReturns, returnsWindowSeconds,"
+                " acknowledgedStop"
             ),
         ),
         ("false", "remove pace"),
