@@ -58,6 +58,7 @@ def _settings(args: argparse.Namespace) -> ReconcilerSettings:
         metrics_port=int(port),
         git=_git(args, spec) if spec.reconciler.uses_git else None,
         placement_namespaces=tuple(args.placement_namespace),
+        multi_kueue_namespaces=tuple(args.multikueue_namespace),
         secrets=args.credentials,
         store_secrets=args.store_credentials,
     )

@@ -63,3 +63,12 @@ APPLICATIONS: Final = Resource(group="argoproj.io", version="v1alpha1", plural="
 APPLICATION_SETS: Final = Resource(
     group="argoproj.io", version="v1alpha1", plural="applicationsets"
 )
+KUEUE_GROUP: Final = "kueue.x-k8s.io"
+WORKLOADS: Final = Resource(group=KUEUE_GROUP, version="v1beta2", plural="workloads")
+ADMISSION_CHECKS: Final = Resource(group=KUEUE_GROUP, version="v1beta2", plural="admissionchecks")
+MULTIKUEUE_CLUSTERS: Final = Resource(
+    group=KUEUE_GROUP, version="v1beta2", plural="multikueueclusters"
+)
+MULTIKUEUE_CONFIGS: Final = Resource(
+    group=KUEUE_GROUP, version="v1beta2", plural="multikueueconfigs"
+)

@@ -8,7 +8,7 @@ fits the limits of OCM and Argo CD, which `render.limits` checks.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from gitops_dsf.hub.inventory_digests import MAX_CLUSTERS
 from gitops_dsf.hub.maintenance import Maintenance as HubMaintenance
@@ -38,6 +38,19 @@ from gitops_dsf.resolve.template_parameters import ClusterParameters, cluster_pa
 from gitops_dsf.resolve.verifications import digest_of
 
 ModelT = TypeVar("ModelT")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MultiKueueUse:
+    """What ScoredPlacements with multiKueue are about. All names are sorted."""
+
+    configs: tuple[str, ...] = ()
+    """The MultiKueueConfigs that they name."""
+    namespaces: tuple[str, ...] = ()
+    """The namespaces of their Placements."""
+
+
+NO_MULTI_KUEUE: Final = MultiKueueUse()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,6 +108,17 @@ class CheckedFleet:
         """Namespaces of ScoredPlacements outside of the Argo CD namespace, sorted."""
         namespaces = {placement.namespace for placement in self.placements}
         return tuple(sorted(namespaces - {self.repository.spec.argocd.namespace}))
+
+    @property
+    def multi_kueue(self) -> MultiKueueUse:
+        """The MultiKueueConfigs that are ordered, and where their Placements are."""
+        configs: set[str] = set()
+        namespaces: set[str] = set()
+        for placement in self.placements:
+            if placement.multi_kueue is not None:
+                configs.add(placement.multi_kueue.config)
+                namespaces.add(placement.namespace)
+        return MultiKueueUse(configs=tuple(sorted(configs)), namespaces=tuple(sorted(namespaces)))
 
     @cached_property
     def cluster_names(self) -> frozenset[str]:

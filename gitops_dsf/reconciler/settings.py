@@ -42,6 +42,8 @@ class ReconcilerSettings:
     """None: nothing is written to git."""
     placement_namespaces: tuple[str, ...] = ()
     """Namespaces outside of Argo CD's whose decisions are in the snapshot too."""
+    multi_kueue_namespaces: tuple[str, ...] = ()
+    """Namespaces of Placements by which MultiKueueConfigs are ordered; Argo CD's may be one."""
     secrets: Path | None = None
     """Folder with the credentials of /config pages. It is read for each use."""
     store_secrets: Path | None = None

@@ -44,6 +44,7 @@ from gitops_dsf.hub.names import (
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.repository.model.repository import ArgoCd
+from gitops_dsf.wording import names_text
 
 ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
 AGENT_POLICY: Final = f"{ADDON_NAME}-scores"
@@ -82,6 +83,24 @@ def reconciler_policies(namespace: str) -> Iterator[Object]:
     )
     for policy in policies:
         yield from _in_force(policy)
+
+
+def multi_kueue_policy(namespace: str, configs: Sequence[str]) -> Iterator[Object]:
+    """The policy over MultiKueueConfigs. ``configs`` are those that ScoredPlacements name."""
+    names = names_text(configs)
+    [policy] = filled(
+        "multikueue-policy.yaml",
+        requests=_requests_of(RECONCILER, namespace=namespace),
+        configs=_text(configs),
+        some_configs=f"the reconciler may write the MultiKueueConfigs {names} and no others",
+        managed_by=MANAGED_BY_LABEL,
+        manager=RECONCILER,
+        only_clusters=(
+            "the reconciler may change spec.clusters and annotations gitops-dsf.io/* of a"
+            " MultiKueueConfig and nothing else"
+        ),
+    )
+    yield from _in_force(policy)
 
 
 def score_policies(fleet: CheckedFleet, *, of_agents: bool) -> Iterator[Object]:

@@ -26,7 +26,8 @@ def delivery(fleet: CheckedFleet) -> Iterator[Object]:
     yield from decision_readers(namespace, fleet.repository.spec.argocd.decision_readers)
     if fleet.repository.spec.delivers_works and fleet.repository.spec.reconciler.enabled:
         for name in fleet.placement_namespaces:
-            yield from decision_rights(fleet.repository, namespace=name)
+            orders_jobs = name in fleet.multi_kueue.namespaces
+            yield from decision_rights(fleet.repository, namespace=name, orders_jobs=orders_jobs)
     for home, cluster_set in _bindings(fleet):
         # Everything in another namespace than Argo CD's is in the last wave. Such a namespace
         # belongs to somebody else and may be missing, and a wave that fails holds back the waves

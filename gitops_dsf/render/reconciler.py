@@ -21,7 +21,8 @@ from gitops_dsf.hub.names import (
     RECONCILER,
 )
 from gitops_dsf.packagedata import packaged
-from gitops_dsf.render.admission import reconciler_policies
+from gitops_dsf.plan.fleet import NO_MULTI_KUEUE, MultiKueueUse
+from gitops_dsf.render.admission import multi_kueue_policy, reconciler_policies
 from gitops_dsf.render.objects import Object, Wave, config_map, filled, pod_values
 from gitops_dsf.render.reconciler_rights import rights
 from gitops_dsf.repository.load import load_text
@@ -41,6 +42,7 @@ def reconciler(
     repository: FleetRepository,
     *,
     placement_namespaces: Sequence[str] = (),
+    multi_kueue: MultiKueueUse = NO_MULTI_KUEUE,
     maintenance: Iterable[Maintenance] = (),
     inventory: Mapping[str, str] | None = None,
 ) -> Iterator[Object]:
@@ -56,14 +58,23 @@ def reconciler(
     if not repository.spec.reconciler.enabled:
         return
     yield from reconciler_policies(repository.spec.hub_namespace)
-    yield from rights(repository)
+    if multi_kueue.configs:
+        yield from multi_kueue_policy(repository.spec.hub_namespace, multi_kueue.configs)
+    yield from rights(repository, multi_kueue_configs=multi_kueue.configs)
     yield from _monitoring(repository)
     yield _maintenance(maintenance, inventory or {}, repository)
-    yield from workload(repository, placement_namespaces=placement_namespaces)
+    yield from workload(
+        repository,
+        placement_namespaces=placement_namespaces,
+        multi_kueue_namespaces=multi_kueue.namespaces,
+    )
 
 
 def workload(
-    repository: FleetRepository, *, placement_namespaces: Sequence[str]
+    repository: FleetRepository,
+    *,
+    placement_namespaces: Sequence[str],
+    multi_kueue_namespaces: Sequence[str] = (),
 ) -> Iterator[Object]:
     """ConfigMap, Deployment, PodDisruptionBudget, NetworkPolicy and Service."""
     settings = repository.spec.reconciler
@@ -75,6 +86,7 @@ def workload(
         args.append(f"--work-dir={WORK_DIR}")
     if settings.state.enabled:
         args += [f"--placement-namespace={name}" for name in placement_namespaces]
+    args += [f"--multikueue-namespace={name}" for name in multi_kueue_namespaces]
     if settings.git_secret is not None and settings.uses_git:
         args.append(f"--git-credentials={CREDENTIALS_DIR}")
         mounts.append({"name": "git", "mountPath": CREDENTIALS_DIR, "readOnly": True})

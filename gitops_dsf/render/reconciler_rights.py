@@ -4,7 +4,7 @@ docs/operate/security.md shows the table, and the hub suite tries each right. Wh
 such as which annotation of an object may change, is in `render.admission`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -16,7 +16,7 @@ from gitops_dsf.hub.names import (
     MOVES_CONFIGMAP,
     RECONCILER,
 )
-from gitops_dsf.hub.resources import ADDON_GROUP
+from gitops_dsf.hub.resources import ADDON_GROUP, KUEUE_GROUP
 from gitops_dsf.render.objects import Object, Wave, filled, rule
 from gitops_dsf.repository.model.repository import FleetRepository
 
@@ -30,6 +30,8 @@ class Where(StrEnum):
     HUB = "hub namespace"
     ARGOCD = "Argo CD namespace"
     PLACEMENTS = "other namespaces of ScoredPlacements"
+    JOBS = "namespaces of ScoredPlacements with `multiKueue`"
+    KUEUE = "all namespaces, where a ScoredPlacement has `multiKueue`"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,24 +83,53 @@ RIGHTS: Final = (
 DECISIONS: Final = _right(Where.PLACEMENTS, SCORE_GROUP, "placementdecisions", "list")
 """For the state branch: previews need the decisions of every rendered Placement."""
 
+JOB_DECISIONS: Final = (
+    _right(Where.JOBS, SCORE_GROUP, "placementdecisions", "list, watch"),
+    _right(Where.JOBS, SCORE_GROUP, "placements", "list, watch"),
+)
+"""For the order of a MultiKueueConfig: the decision, and the annotation that asks for it."""
 
-def rights(repository: FleetRepository) -> Iterator[Object]:
+
+def multi_kueue_rights(configs: Sequence[str]) -> tuple[Right, ...]:
+    """Rights to Kueue's objects. `configs` are the MultiKueueConfigs that ScoredPlacements name."""
+    where = Where.KUEUE
+    return (
+        # RBAC cannot bind this one to names; the policy does.
+        _right(where, KUEUE_GROUP, "multikueueconfigs", "create"),
+        _right(where, KUEUE_GROUP, "multikueueconfigs", "get, update", *configs),
+        _right(where, KUEUE_GROUP, "multikueueclusters", "list, watch"),
+        _right(where, KUEUE_GROUP, "admissionchecks", "list, watch"),
+        _right(where, KUEUE_GROUP, "workloads", "list, watch"),
+    )
+
+
+def rights(
+    repository: FleetRepository, *, multi_kueue_configs: Sequence[str] = ()
+) -> Iterator[Object]:
     """ClusterRole, Roles and their bindings to the reconciler's ServiceAccount."""
     spec = repository.spec
-    yield from _role("gitops-dsf:reconciler", None, _rules(Where.EVERYWHERE), repository)
+    rules = _rules(Where.EVERYWHERE)
+    # A hub without such a ScoredPlacement may have jobs that are nobody's business here.
+    if multi_kueue_configs:
+        rules += [right.rule for right in multi_kueue_rights(multi_kueue_configs)]
+    yield from _role("gitops-dsf:reconciler", None, rules, repository)
     yield from _role(RECONCILER, spec.hub_namespace, _rules(Where.HUB), repository)
     # Another name than in the hub namespace: both may be one namespace.
     yield from _role(f"{RECONCILER}-moves", spec.argocd.namespace, _rules(Where.ARGOCD), repository)
 
 
-def decision_rights(repository: FleetRepository, *, namespace: str) -> list[Object]:
+def decision_rights(
+    repository: FleetRepository, *, namespace: str, orders_jobs: bool
+) -> list[Object]:
     """Rights in the namespace of a Placement, rendered beside it.
 
-    A namespace that does not exist must not hold back the reconciler.
+    A namespace that does not exist must not hold back the reconciler. `orders_jobs`: a
+    ScoredPlacement of the namespace has multiKueue.
     """
-    return _role(
-        f"{RECONCILER}-decisions", namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS
-    )
+    rules = [DECISIONS.rule]
+    if orders_jobs:
+        rules = [right.rule for right in JOB_DECISIONS]
+    return _role(f"{RECONCILER}-decisions", namespace, rules, repository, wave=Wave.DECISIONS)
 
 
 def _rules(where: Where) -> list[Object]:

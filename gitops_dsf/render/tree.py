@@ -94,6 +94,7 @@ def _hub_programs(fleet: CheckedFleet) -> Iterator[Object]:
     yield from reconciler(
         fleet.repository,
         placement_namespaces=fleet.placement_namespaces,
+        multi_kueue=fleet.multi_kueue,
         maintenance=fleet.maintenance,
         inventory=fleet.inventory_digests,
     )

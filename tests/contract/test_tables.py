@@ -4,7 +4,12 @@ import ast
 import re
 
 from gitops_dsf.diagnostics.codes import CODES
-from gitops_dsf.render.reconciler_rights import DECISIONS, RIGHTS
+from gitops_dsf.render.reconciler_rights import (
+    DECISIONS,
+    JOB_DECISIONS,
+    RIGHTS,
+    multi_kueue_rights,
+)
 from gitops_dsf.views.doctor.examine import CHECKS
 from tests.support import yamlfast
 from tests.support.pages import ROOT, blocks
@@ -27,7 +32,7 @@ def test_every_check_of_doctor_has_a_row_and_its_role_only_reads() -> None:
 def test_the_rights_of_the_reconciler_are_those_that_are_rendered() -> None:
     _, _, table = text_of("operate/security.md").partition("| where | what |\n|---|---|\n")
     rights: dict[str, list[str]] = {}
-    for right in (*RIGHTS, DECISIONS):
+    for right in (*RIGHTS, DECISIONS, *JOB_DECISIONS, *multi_kueue_rights(["gpu-jobs"])):
         names = "".join(f" `{name}`" for name in right.names)
         rights.setdefault(right.where, []).append(
             f"{right.resource}{names} ({', '.join(right.verbs)})"

@@ -262,6 +262,13 @@ def reconcile(parser: argparse.ArgumentParser) -> None:
         help="namespace besides Argo CD's whose decisions go into the snapshot; may be repeated",
     )
     parser.add_argument(
+        "--multikueue-namespace",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="namespace of Placements by which MultiKueueConfigs are ordered; may be repeated",
+    )
+    parser.add_argument(
         "--git-credentials",
         metavar="DIR",
         type=Path,

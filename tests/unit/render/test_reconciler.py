@@ -205,6 +205,44 @@ class TestRights:
             "applications",
         }
 
+    def test_kueue_is_read_where_jobs_are_ordered_alone(self, tmp_path: Path) -> None:
+        """MultiKueueConfigs are written by name, as far as RBAC can, and the rest is only read."""
+        written = {"placement": {"clusterSets": ["default"]}, "multiKueue": {"config": "gpu-jobs"}}
+        plain = placement("gpu-jobs", namespace="batch", placement={"clusterSets": ["default"]})
+        other = placement("batch-jobs", multiKueue={"config": "all"}, placement={})
+        documents = [scorer("cpu"), other, placement("gpu-jobs", namespace="batch", **written)]
+        found = objects(rendered(tmp_path / "jobs", *documents))
+        without = objects(rendered(tmp_path / "plain", scorer("cpu"), plain))
+        assert "kueue.x-k8s.io" not in str(without)
+        role = found[f"{FOLDER}clusterrole.gitops-dsf-reconciler.yaml"]
+        rules = [rule for rule in role["rules"] if rule["apiGroups"] == ["kueue.x-k8s.io"]]
+        assert [
+            (*rule["resources"], rule["verbs"], rule.get("resourceNames")) for rule in rules
+        ] == [
+            ("multikueueconfigs", ["create"], None),
+            ("multikueueconfigs", ["get", "update"], ["all", "gpu-jobs"]),
+            ("multikueueclusters", ["list", "watch"], None),
+            ("admissionchecks", ["list", "watch"], None),
+            ("workloads", ["list", "watch"], None),
+        ]
+        decisions = found["delivery/role.gitops-dsf-reconciler-decisions_in_batch.yaml"]
+        assert [(*rule["resources"], rule["verbs"]) for rule in decisions["rules"]] == [
+            ("placementdecisions", ["list", "watch"]),
+            ("placements", ["list", "watch"]),
+        ]
+        policies = {path for path in found.keys() - without.keys() if "validating" in path}
+        assert policies == {
+            f"{FOLDER}validatingadmissionpolicy.{NAME}-multikueueconfigs.yaml",
+            f"{FOLDER}validatingadmissionpolicybinding.{NAME}-multikueueconfigs.yaml",
+        }
+        reconciler = {
+            f"{item['kind']}/{item['metadata']['name']}": item
+            for path, item in found.items()
+            if path.startswith(FOLDER)
+        }
+        settings = settings_of(reconciler, tmp_path)
+        assert settings.multi_kueue_namespaces == ("argocd", "batch")
+
     def test_one_namespace_may_be_both(self, tmp_path: Path) -> None:
         found = reconciler_of(tmp_path, hubNamespace="argocd")
         assert {f"Role/{NAME}", f"Role/{NAME}-moves"} <= set(found)
