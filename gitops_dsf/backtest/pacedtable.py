@@ -5,7 +5,7 @@ tests/property/test_backtest_paced.py compares both.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -167,7 +167,9 @@ class MovesAtPoint:
         asking &= outside // table.width - inside // table.width >= table.least
         return [table.placements[row].key for row in np.flatnonzero(asking).tolist()]
 
-    def of(self, key: str, shifts: Sequence[AssumedShift]) -> DesiredMove | None:
+    def of(
+        self, key: str, shifts: Sequence[AssumedShift], *, held: Collection[str] = frozenset()
+    ) -> DesiredMove | None:
         """The same as `gitops_dsf.pacing.desired.desired_move`."""
         table = self._table
         row = table.rows[key]
@@ -178,6 +180,10 @@ class MovesAtPoint:
             return None
         sums = self._shifted(row, shifts)
         ranks = table.ranks(sums + np.where(members, table.bonus[row], 0))
+        for name in held:
+            held_column = table.columns.get(name)
+            if held_column is not None and not members[held_column]:
+                ranks[held_column] = -NOBODY
         chosen = np.zeros(len(members), dtype=np.bool_)
         chosen[np.argsort(-ranks)[:wanted]] = True
         sums_of_moving: dict[str, int] = {}

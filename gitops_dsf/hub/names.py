@@ -54,6 +54,8 @@ MASKS_KEY: Final = "masks"
 """The only key of that ConfigMap: a JSON array of masks."""
 MOVES_CONFIGMAP: Final = "gitops-dsf-moves"
 """ConfigMap in the hub namespace with the ledger of paced moves."""
+ACKNOWLEDGED_STOP_ANNOTATION: Final = "gitops-dsf.io/acknowledged-stop"
+"""On that ConfigMap: the time (RFC 3339) of a stop after which moves go on. People write it."""
 MAINTENANCE_CONFIGMAP: Final = "gitops-dsf-maintenance"
 """ConfigMap in the hub namespace with maintenance.
 

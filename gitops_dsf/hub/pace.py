@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.publishrule import REFRESH_FRACTION
 from gitops_dsf.hub import objects
+from gitops_dsf.hub.metadata import Metadata
 
 PACE_ANNOTATION: Final = "gitops-dsf.io/pace"
 """On a Placement: a `PacedRanking` as JSON."""
@@ -179,6 +180,26 @@ def paced_ranking(placement: objects.Placement) -> PacedRanking | None:
     """
     text = placement.metadata.annotation(PACE_ANNOTATION)
     return msgspec.json.decode(text, type=PacedRanking) if text else None
+
+
+class _MaybeVerified(Struct, frozen=True):
+    verification: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def is_verified(metadata: Metadata) -> bool:
+    """Whether the moves of the Placement with this metadata are verified.
+
+    Also if the annotation has a verification that cannot be read, or is no JSON: then nobody can
+    tell, and an old copy must stay.
+    """
+    text = metadata.annotation(PACE_ANNOTATION)
+    if not text:
+        return False
+    try:
+        content = msgspec.json.decode(text, type=_MaybeVerified)
+    except msgspec.DecodeError:
+        return True
+    return bytes(content.verification) != b"null"
 
 
 def as_written(placement: objects.Placement, ranking: PacedRanking) -> objects.Placement:

@@ -22,6 +22,7 @@ from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.pacing.assumptions import AssumedShift, assume, shifts_of
 from gitops_dsf.pacing.contenders import Contenders
 from gitops_dsf.pacing.desired import DesiredMove, Paced
+from gitops_dsf.pacing.holds import held_targets
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.pacing.ledgerindex import LedgerIndex
 from gitops_dsf.repository.model.reconciler import Pace
@@ -101,8 +102,13 @@ class DesiredMoves(Protocol):
     def asking(self, shifts: Sequence[AssumedShift]) -> Iterable[str]:
         """The Placements (namespace/name) that may ask for a move, in order."""
 
-    def of(self, key: str, shifts: Sequence[AssumedShift]) -> DesiredMove | None:
-        """The move that one of them asks for, with the assumed load."""
+    def of(
+        self, key: str, shifts: Sequence[AssumedShift], *, held: Collection[str] = frozenset()
+    ) -> DesiredMove | None:
+        """The move that one of them asks for, with the assumed load.
+
+        `held` are clusters to which it does not go now.
+        """
 
 
 def admit(situation: Situation, desired_moves: DesiredMoves | None = None) -> Admission:
@@ -130,13 +136,15 @@ class _Simulated:
         only = self._situation.only
         return sorted(self._situation.paced if only is None else only)
 
-    def of(self, key: str, shifts: Sequence[AssumedShift]) -> DesiredMove | None:
+    def of(
+        self, key: str, shifts: Sequence[AssumedShift], *, held: Collection[str] = frozenset()
+    ) -> DesiredMove | None:
         if len(shifts) != self._assumed:
             scores = assume(self._base.scores, shifts)
             changed = {shift.resource for shift in shifts}
             self._contenders = self._on(self._base.scoring(scores, changed=changed))
             self._assumed = len(shifts)
-        return self._contenders.desired(self._situation.paced[key])
+        return self._contenders.desired(self._situation.paced[key], held=held)
 
     def _on(self, state: HubState) -> Contenders:
         return Contenders(state, now=self._situation.now, drained=self._situation.leaving)
@@ -182,6 +190,8 @@ class _AdmissionRun:
         """Without those moves: no score can show them yet."""
         self._version = 0
         """How many moves were admitted when a desired move was computed."""
+        self._held = held_targets(situation.ledger.holds, situation.seconds)
+        """The holds by Placement and cluster."""
 
     def run(self) -> Admission:
         moves: list[DesiredMove] = []
@@ -228,11 +238,23 @@ class _AdmissionRun:
         if self._moves.under_way(key) is not None:
             # One application moves once at a time.
             return None
-        return self._desired_moves.of(key, self._shifts)
+        held = self._held.get(key)
+        if held is None:
+            return self._desired_moves.of(key, self._shifts)
+        desired = self._desired_moves.of(key, self._shifts, held=held)
+        # If it may go nowhere else, people see that the hold keeps it where it is.
+        return desired or self._desired_moves.of(key, self._shifts)
 
     def _obstacle(self, desired: DesiredMove) -> Waiting | None:
         """What the move waits for; None if it may begin."""
         situation = self._situation
+        if situation.ledger.stopped_since:
+            message = "too many moves came back, and nobody has acknowledged it"
+            return Waiting(move=desired, reason=MoveReason.STOPPED, message=message)
+        hold = self._held.get(desired.placement, {}).get(desired.target)
+        if hold is not None:
+            message = f"it came back from {hold.target}: {hold.detail}"
+            return Waiting(move=desired, reason=MoveReason.HELD, message=message, until=hold.until)
         for name in (desired.placement, desired.source, desired.target):
             if name in situation.frozen:
                 return Waiting(

@@ -44,8 +44,11 @@ class Contenders:
         )
         """Whether Placements of one kind may have different clusters."""
 
-    def desired(self, paced: Paced) -> DesiredMove | None:
-        """The move that this Placement desires; None if it desires none."""
+    def desired(self, paced: Paced, *, held: Collection[str] = frozenset()) -> DesiredMove | None:
+        """The move that this Placement desires; None if it desires none.
+
+        `held` are clusters to which it does not go now.
+        """
         wanted = paced.placement.spec.number_of_clusters
         metadata = paced.placement.metadata
         current = set[str]()
@@ -55,11 +58,16 @@ class Contenders:
             return None
         standing = self._standing(paced)
         if standing is None:
-            return desired_move(paced, state=self._state, now=self._now, drained=self._drained)
+            return desired_move(
+                paced, state=self._state, now=self._now, drained=self._drained, held=held
+            )
         sums = standing.sums
         bonus = MAX_SCORE * paced.ranking.steady
+        order = standing.order
+        if held:
+            order = tuple(name for name in order if name not in held or name in current)
         # No cluster after these can be chosen: each of them is better, or is held by Steady, too.
-        rivals = {*standing.order[: 2 * wanted], *current.intersection(sums)}
+        rivals = {*order[: 2 * wanted], *current.intersection(sums)}
         ranked = sorted(
             rivals, key=lambda name: (-sums[name] - (bonus if name in current else 0), name)
         )

@@ -14,6 +14,7 @@ from gitops_dsf.hub.names import DISABLE_ANNOTATION
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PacedRanking, as_written
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
+from gitops_dsf.simulator.ranking import Ranking
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,13 +74,19 @@ class DesiredMove:
 
 
 def desired_move(
-    paced: Paced, *, state: HubState, now: datetime, drained: Collection[str] = frozenset()
+    paced: Paced,
+    *,
+    state: HubState,
+    now: datetime,
+    drained: Collection[str] = frozenset(),
+    held: Collection[str] = frozenset(),
 ) -> DesiredMove | None:
     """The move with the largest gain that OCM would make; None if it would make none.
 
     A Placement whose decision is not complete, or names a cluster that is not eligible, desires no
     move: OCM chooses for it at once, whatever the pace is. `drained` are clusters that must be
-    left; in `state` they must have a taint that forbids them.
+    left; in `state` they must have a taint that forbids them. `held` are clusters to which it does
+    not go now.
     """
     verdict = simulate_placement(paced.written, state=state, now=now)
     ranking = verdict.ranking
@@ -90,11 +97,26 @@ def desired_move(
         return None
     if wanted is None or len(verdict.current) != wanted:
         return None
-    departed = verdict.current - verdict.chosen
-    joined = verdict.chosen - verdict.current
+    chosen = verdict.chosen
+    if held:
+        chosen = _chosen_without(held, verdict, ranking, wanted)
+    departed = verdict.current - chosen
+    joined = chosen - verdict.current
     return best_swap(
         paced, left=departed, joined=joined, sums=_sums(verdict, departed | joined), drained=drained
     )
+
+
+def _chosen_without(
+    held: Collection[str], verdict: Verdict, ranking: Ranking, wanted: int
+) -> frozenset[str]:
+    """The best clusters without those that are held, but with those of the decision."""
+    best: list[str] = []
+    for index in ranking.order:
+        name = verdict.state.names[ranking.clusters[index]]
+        if name not in held or name in verdict.current:
+            best.append(name)
+    return frozenset(best[:wanted])
 
 
 def best_swap(

@@ -19,10 +19,15 @@ def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> Items:
 
     `refuges` are clusters by namespace/name of the Placement. A move has items until OCM has
     followed: afterwards Steady alone holds the decision, and OCM may return to the old cluster if
-    the new one is lost. The target of a move takes the place of the refuge.
+    the new one is lost. The target of a move takes the place of the refuge. So does the old cluster
+    while the checks of a move are open: its copy still runs there.
     """
+    moves = tuple(moves)
     admitted = [move for move in moves if move.phase is Phase.ADMITTED]
     drawn_to = dict(refuges)
+    for move in moves:
+        if move.phase is Phase.VERIFYING and not move.passed_at:
+            drawn_to[move.placement] = move.source
     for move in admitted:
         drawn_to[move.placement] = move.target
     items: dict[str, dict[str, int]] = {}

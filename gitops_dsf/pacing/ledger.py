@@ -17,13 +17,11 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from gitops_dsf.hub.moves.causes import MoveCause
-from gitops_dsf.hub.pace import PacedRanking
+from gitops_dsf.hub.pace import MAX_CHECKS, PacedRanking
 from gitops_dsf.repository.model.reconciler import Pace
 
 MAX_MOVES: Final = 20_000
 """Entries of a ledger: no ConfigMap is larger."""
-MAX_CHECKS: Final = 10
-"""Checks of one move."""
 MAX_HOLDS: Final = 2_000
 """Pairs of an application and a cluster that are held apart."""
 MAX_RETURNS: Final = 100
@@ -103,6 +101,8 @@ class Hold(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Of the `Verification`: with another one the hold is over."""
     inventory: str = ""
     """Digest of the cluster's entry in the inventory: with another one the hold is over."""
+    detail: str = ""
+    """What was measured at the last return, as `shop-slo 62 of at least 80`."""
 
     def active(self, now: float) -> bool:
         """Whether it holds. Afterwards it is remembered, so that the next one is longer."""
@@ -146,7 +146,10 @@ class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
     returning: bool = False
     """Whether it takes an application back whose checks failed. Such a move is not verified."""
     outcome: Outcome | None = None
-    """How it ended; None for a move that is under way or is not verified."""
+    """How it ended, or will end: it is set when the checks have passed.
+
+    None before, and for a move that is not verified.
+    """
 
     @property
     def under_way(self) -> bool:
@@ -233,13 +236,15 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         """The ledger in so many bytes.
 
         `kept` is how many seconds a move matters after its last change. First the decisions are
-        left out: without them a new leader begins as at its first look. Then go the moves that
-        ended first. A move that was admitted and is under way always stays: the pace allows only a
-        few.
+        left out: without them a new leader begins as at its first look. Then go the holds that end
+        first, and the moves that ended first. A move that was admitted and is under way always
+        stays: the pace allows only a few.
         """
         if encoded_size(self) <= room:
             return self
         ledger = replace(self, decided={})
+        if ledger.holds:
+            ledger = ledger.with_fewer_holds(room)
         # The numbers below take room, too, so they are as long here as they can become.
         used = encoded_size(replace(ledger, moves=(), omitted=MAX_MOVES, whole_after=1e12))
         stay = set[int]()
@@ -258,6 +263,17 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
             omitted=self.omitted + len(omitted),
             whole_after=max(self.whole_after, *(move.phase_since + kept for move in omitted)),
         )
+
+    def with_fewer_holds(self, room: int) -> "Ledger":
+        """The ledger with as many holds as have room in so many bytes, those that end last."""
+        used = encoded_size(replace(self, holds=()))
+        stay = set[int]()
+        for hold in sorted(self.holds, key=lambda hold: hold.until, reverse=True):
+            used += encoded_size(hold) + 1
+            if used > room:
+                break
+            stay.add(id(hold))
+        return replace(self, holds=tuple(hold for hold in self.holds if id(hold) in stay))
 
 
 def _importance(move: LedgerMove) -> tuple[bool, bool, float]:

@@ -177,9 +177,9 @@ class _Both:
                 assert key in found
         return found
 
-    def of(self, key: str, shifts: Any) -> Any:
-        found = self._fast.of(key, shifts)
-        assert found == self._slow.of(key, shifts)
+    def of(self, key: str, shifts: Any, *, held: Any = ()) -> Any:
+        found = self._fast.of(key, shifts, held=held)
+        assert found == self._slow.of(key, shifts, held=held)
         return found
 
 

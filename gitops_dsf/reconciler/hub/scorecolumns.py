@@ -102,6 +102,8 @@ class ScoreInformer(Informer[PublishedScore]):
         interner = Interner()
         versions: dict[str, str] = {}
         self._versions_of_moves = versions
+        self.lists = 0
+        """How often the scores were listed. Writes between the watch and a list are not seen."""
 
         def project(raw: msgspec.Raw) -> tuple[str, PublishedScore]:
             decoded = msgspec.json.decode(raw, type=AddOnPlacementScore)
@@ -122,6 +124,10 @@ class ScoreInformer(Informer[PublishedScore]):
             shelf=ScoreColumns,
             marks=ScoreMarks,
         )
+
+    async def refresh(self) -> str:
+        self.lists += 1
+        return await super().refresh()
 
     @property
     def columns(self) -> Mapping[str, Mapping[str, PublishedScore]]:

@@ -15,6 +15,8 @@ from dsf_runtime.backoff import Backoff
 from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.moves.reasons import MoveReason
+from gitops_dsf.hub.pace import is_verified
+from gitops_dsf.pacing.verification import unverified
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, run_controller
@@ -79,7 +81,10 @@ class MoveController:
             clusters=view.clusters, clock=context.clock, hub_time=context.api.now
         )
         self._deleter = CopyDeleter(
-            api=context.api, argocd_namespace=view.argocd_namespace, reach=self._reach
+            api=context.api,
+            hub_namespace=view.hub_namespace,
+            argocd_namespace=view.argocd_namespace,
+            reach=self._reach,
         )
         self._report = MoveReporter(context)
         self._waits = WaitRecorder(context)
@@ -235,6 +240,28 @@ class MoveController:
             overdue=now >= overdue_at,
             best=best,
             name_on=handover.name_on,
+            unverified=self._unverified(handover.placement, leaving, decided),
+        )
+
+    def _unverified(
+        self, name: str, leaving: Iterable[Application], decided: frozenset[str]
+    ) -> dict[str, str]:
+        """The clusters whose copy waits for the checks of its move, with the reason.
+
+        By the ledger that this leader wrote last. A deletion reads it again.
+        """
+        placement = self._view.placements.items.get(name)
+        if (
+            placement is None
+            or placement.paced is None
+            or not is_verified(placement.paced.metadata)
+        ):
+            return {}
+        return unverified(
+            self._context.ledger,
+            f"{self._view.argocd_namespace}/{name}",
+            (copy.cluster for copy in leaving),
+            decided,
         )
 
     def _decided_clusters(self, placements: Iterable[str]) -> frozenset[str]:

@@ -10,6 +10,9 @@ read before it changed the copies that stay. So when one replica relies on the c
 one deletes, the API server answers one of them 409, however long a process or a request was stopped
 and whatever its clock says. Therefore the last copy is never deleted.
 
+Where moves are verified, steps 1 and 3 also read the ledger: the checks of exactly this move must
+have passed.
+
 Nothing is remembered, so after a crash at any point the next attempt starts from the beginning.
 
 Not guaranteed: that a deletion succeeds. Argo CD writes the status of an Application every few
@@ -29,10 +32,19 @@ from dsf_runtime.informer import UNREADABLE
 from gitops_dsf.hub.application_sets import ApplicationSet, Handover, read_application_set
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.moves.reasons import MoveReason
-from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, PLACEMENT_LABEL
+from gitops_dsf.hub.names import (
+    APPLICATION_LABEL,
+    APPLICATION_REFRESH_ANNOTATION,
+    MOVES_CONFIGMAP,
+    PLACEMENT_LABEL,
+)
 from gitops_dsf.hub.objects import ManagedCluster, PlacementDecision
+from gitops_dsf.hub.pace import is_verified
 from gitops_dsf.hub.resources import APPLICATION_SETS, APPLICATIONS, CLUSTERS, DECISIONS, PLACEMENTS
+from gitops_dsf.pacing.stored import MovesError, read_moves
+from gitops_dsf.pacing.verification import unverified
 from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
 from gitops_dsf.reconciler.hub.kinds import VersionedApplication, versioned
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate
@@ -131,8 +143,17 @@ class Candidate:
 class CopyDeleter:
     """Deletes Applications, and asks for the refresh of those that stay."""
 
-    def __init__(self, *, api: HubApi, argocd_namespace: str, reach: ReachabilityTracker) -> None:
+    def __init__(
+        self,
+        *,
+        api: HubApi,
+        hub_namespace: str,
+        argocd_namespace: str,
+        reach: ReachabilityTracker,
+    ) -> None:
         self._api = api
+        self._ledger = OwnConfigMap(api=api, namespace=hub_namespace, name=MOVES_CONFIGMAP)
+        self._argocd_namespace = argocd_namespace
         self._reach = reach
         self._sets = APPLICATION_SETS.within(argocd_namespace).path
         self._applications = APPLICATIONS.within(argocd_namespace).path
@@ -220,6 +241,10 @@ class CopyDeleter:
         placement = await self._api.one(self._placements, name, ObservedPlacement)
         if complete_decision(pages, placement) != candidate.state.decided:
             raise Blocked(MoveReason.DECISION_UNSETTLED, "the decision has just changed")
+        copy = candidate.verdict.copy
+        waiting: dict[str, str] = {}
+        if placement is not None and is_verified(placement.metadata):
+            waiting = await self._unverified(name, copy.cluster, candidate.state.decided)
         state = replace(
             candidate.state,
             asked_for=placement.spec.number_of_clusters if placement is not None else None,
@@ -227,8 +252,8 @@ class CopyDeleter:
             unreachable=reach.unreachable,
             # The informers may have seen a return that the hub's times no longer show.
             returned=reach.returned | candidate.state.returned,
+            unverified=waiting,
         )
-        copy = candidate.verdict.copy
         verdicts = evaluate(state)
         verdict = next((verdict for verdict in verdicts if verdict.copy.uid == copy.uid), None)
         if verdict is None:
@@ -246,6 +271,21 @@ class CopyDeleter:
                 )
                 raise Blocked(MoveReason.REFRESH_PENDING, message)
         return _Evaluation(copies[copy.uid], relies_on)
+
+    async def _unverified(
+        self, placement: str, cluster: str, decided: frozenset[str]
+    ) -> dict[str, str]:
+        """Why the copy of a cluster waits for the checks of its move; empty if it does not.
+
+        The ledger of the API server decides, because a leader that was stopped remembers an old
+        one. What it allows is never taken back, so no other leader can return the move afterwards.
+        """
+        config_map = await self._ledger.read()
+        try:
+            ledger = read_moves((config_map or {}).get("data")).ledger
+        except MovesError as error:
+            raise Blocked(MoveReason.UNREADABLE, str(error)) from error
+        return unverified(ledger, f"{self._argocd_namespace}/{placement}", [cluster], decided)
 
     async def _check_application_set(self, candidate: Candidate) -> None:
         """Raises Blocked when the ApplicationSet is another one, or has other settings of moves."""

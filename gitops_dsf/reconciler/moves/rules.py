@@ -14,12 +14,14 @@ Enough is the number of decided clusters, or the Placement's numberOfClusters wh
 clusters that are away for a while make the decision smaller, and must not cost a copy. Copies count
 once per cluster, and not while their cluster is unreachable.
 
+Where moves are verified, an old copy waits in both cases until the checks have passed.
+
 Not guaranteed: that an old copy goes at all. Where the new copy stays worse than the old one, both
 stay.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -69,6 +71,11 @@ class MoveState:
     """
     name_on: Callable[[str], str]
     """The name that the ApplicationSet gives to the Application of a cluster."""
+    unverified: Mapping[str, str] = field(default_factory=dict)
+    """By cluster, why its copy may not go although enough others are healthy.
+
+    Its move is not verified yet.
+    """
 
     @property
     def wanted(self) -> int:
@@ -95,7 +102,7 @@ def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
             message = "Argo CD is deleting it and its workload"
             verdicts.append(wait(copy, MoveReason.GOING, message))
             continue
-        kept = _kept(copy, state)
+        kept = never_deleted(copy, state.name_on)
         if kept is not None:
             verdicts.append(kept)
         else:
@@ -112,18 +119,23 @@ def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
             verdicts.append(wait(copy, MoveReason.QUEUED, message))
         else:
             verdict = _candidate(copy, staying, state)
+            if verdict.action is Action.DELETE and copy.cluster in state.unverified:
+                verdict = wait(copy, MoveReason.VERIFYING, state.unverified[copy.cluster])
             chosen = copy.name if verdict.action is Action.DELETE else ""
             verdicts.append(verdict)
     return tuple(sorted(verdicts, key=lambda verdict: verdict.copy.name))
 
 
-def _kept(copy: Application, state: MoveState) -> CopyVerdict | None:
-    """Why a copy is never deleted; None if it may be."""
+def never_deleted(copy: Application, name_on: Callable[[str], str]) -> CopyVerdict | None:
+    """Why a copy is never deleted; None if it may be.
+
+    `name_on` gives the name of the Application of a cluster.
+    """
     if not copy.cluster:
         return keep(copy, MoveReason.NO_CLUSTER, "its destination names no cluster")
     if not copy.application:
         return keep(copy, MoveReason.NOT_RENDERED, "it has no label gitops-dsf.io/application")
-    name = state.name_on(copy.cluster)
+    name = name_on(copy.cluster)
     if copy.name != name:
         message = f"the Application for {copy.cluster} would be {name}, so somebody moved it"
         return keep(copy, MoveReason.RENAMED, message)

@@ -13,22 +13,38 @@ publishes the items that carry the moves out. The order is what keeps the pace:
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
+from gitops_dsf.hub.inventory_digests import read_inventory_digests
 from gitops_dsf.hub.moves.causes import MoveCause, loss_of
-from gitops_dsf.hub.names import MOVES_CONFIGMAP
-from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.names import (
+    ACKNOWLEDGED_STOP_ANNOTATION,
+    INVENTORY_KEY,
+    MAINTENANCE_CONFIGMAP,
+    MOVES_CONFIGMAP,
+)
+from gitops_dsf.hub.pace import MOVES_SCORE, Verification, VerifiedBy
 from gitops_dsf.pacing.admit import Admission, move_of
 from gitops_dsf.pacing.desired import Paced
+from gitops_dsf.pacing.fleetstop import acknowledged
 from gitops_dsf.pacing.items import drawn_by, items_in, items_of, moving_in
-from gitops_dsf.pacing.ledger import Ledger, remembered
-from gitops_dsf.pacing.maintenance import MaintenanceState, OpenWindows, effect_of, state_of
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, remembered
+from gitops_dsf.pacing.maintenance import (
+    CORDON,
+    MaintenanceState,
+    OpenWindows,
+    effect_of,
+    state_of,
+    tainted,
+)
 from gitops_dsf.pacing.progress import advance
 from gitops_dsf.pacing.stored import ROOM, MovesError, StoredMoves, queue_of, read_moves
+from gitops_dsf.pacing.verifier import NOT_VERIFIED, Evidence, begun_by
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
+from gitops_dsf.reconciler.hub.configmaps import POLL_SECONDS, ConfigMapPoll, OwnConfigMap
 from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, NotReady, run_controller
 from gitops_dsf.reconciler.maintenance import report_drains
 from gitops_dsf.reconciler.pacing.admission import CachedAdmission
@@ -37,7 +53,8 @@ from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, ShownItems
 from gitops_dsf.reconciler.pacing.refugeplanner import RefugePlanner
 from gitops_dsf.reconciler.pacing.report import report_moves
 from gitops_dsf.reconciler.pacing.settled import Settled, SettledDecisions
-from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader
+from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader, could_decide
+from gitops_dsf.reconciler.pacing.verifiedscores import VerifiedScores
 from gitops_dsf.repository.model.reconciler import Pace
 
 PAUSE_SECONDS: Final = 1.0
@@ -73,6 +90,8 @@ class _Plan:
     inputs: Inputs
     kept_seconds: float
     """How long a move matters after its last change."""
+    verifications: Mapping[str, Verification]
+    """By namespace/name of the Placement."""
 
 
 class PaceController:
@@ -99,11 +118,22 @@ class PaceController:
         self._admission = CachedAdmission()
         self._refuges = RefugePlanner()
         self._publisher = ItemPublisher(context.api)
+        self._inventory = ConfigMapPoll(
+            api=context.api,
+            namespace=view.hub_namespace,
+            name=MAINTENANCE_CONFIGMAP,
+            key=INVENTORY_KEY,
+            read=read_inventory_digests,
+        )
+        self._next_inventory = 0.0
+        """When the digests of the inventory are read again, by the clock of this process."""
         self._whole = StoredMoves()
         """What the last pass knew."""
         self._fitted = StoredMoves()
         """What of it had room in the ConfigMap."""
         self._left_out = ""
+        self._unreadable_time = ""
+        """The last acknowledgement of a stop that is no time. It is logged once."""
         self._reported: Ledger | None = None
         """The last ledger whose moves were reported.
 
@@ -116,6 +146,9 @@ class PaceController:
             view.placements, view.clusters, view.applications, view.sets
         )
         context.tracker.listen(self._wake.set)
+        self._verified_scores = VerifiedScores(
+            view.scores, now=context.api.now, wake=self._wake.set
+        )
 
     async def run(self) -> None:
         view = self._view
@@ -147,6 +180,7 @@ class PaceController:
         # The ledger comes before the items. The other way round, items of a leader that dies in
         # between would carry out a move that nobody counts.
         await self._commit(observed, plan)
+        self._verified_scores.seen(_watched(plan))
         self._report(observed, plan)
         await self._publish(observed, plan, self._pace)
         return INTERVAL_SECONDS
@@ -189,9 +223,6 @@ class PaceController:
     async def _plan(self, observed: _Observed, pace: Pace) -> _Plan:
         """What is under way and what may begin, without any write."""
         now = observed.now
-        ledger = self._advanced(observed)
-        kept = remembered(pace, (placement.ranking for placement in observed.paced.values()))
-        ledger = ledger.pruned(kept=kept, now=now)
         effect, maintenance = self._maintenance(observed)
         inputs = await self._reader.read(
             observed.paced,
@@ -200,6 +231,10 @@ class PaceController:
             maintenance=effect,
             refused=observed.refused,
         )
+        evidence = await self._evidence(observed, inputs)
+        ledger = self._advanced(observed, evidence, pace)
+        kept = remembered(pace, (placement.ranking for placement in observed.paced.values()))
+        ledger = ledger.pruned(kept=kept, now=now)
         unsettled = observed.settled.unsettled
         if unsettled is None or ledger.omitted:
             # Nobody can count what was left out of the ledger. And before a decision has settled,
@@ -209,13 +244,22 @@ class PaceController:
         else:
             inputs = replace(inputs, unsettled=unsettled)
             admission = await self._admission.admit(inputs, ledger, pace, now)
-        admitted = [move_of(desired, now, drains=effect.drains) for desired in admission.moves]
+        admitted: list[LedgerMove] = []
+        for desired in admission.moves:
+            move = move_of(desired, now, drains=effect.drains)
+            # Now, because the score of the old copy counts as it was before the move.
+            admitted.append(begun_by(evidence, move))
         moves = StoredMoves(
             ledger=ledger.adding(admitted),
             queue=queue_of(admission.waiting, observed.known.queue, now=now),
             maintenance=maintenance,
         )
-        return _Plan(moves=moves, inputs=inputs, kept_seconds=kept + TIMEOUT_SECONDS)
+        return _Plan(
+            moves=moves,
+            inputs=inputs,
+            kept_seconds=kept + TIMEOUT_SECONDS,
+            verifications=evidence.verifications,
+        )
 
     async def _commit(self, observed: _Observed, plan: _Plan) -> None:
         """Writes what has room, before any item.
@@ -266,17 +310,53 @@ class PaceController:
         finally:
             self._context.metrics.paced_moves_refused.set(self._publisher.refusing)
 
-    def _advanced(self, observed: _Observed) -> Ledger:
-        """The ledger by what the hub shows."""
-        view = self._view
-        ledger = observed.known.ledger
+    async def _evidence(self, observed: _Observed, inputs: Inputs) -> Evidence:
+        """What verified moves are judged by; nothing while no application asks for it."""
+        verifications: dict[str, Verification] = {}
+        for key, paced in observed.paced.items():
+            if paced.ranking.verification is not None:
+                verifications[key] = paced.ranking.verification
+        if not verifications:
+            return NOT_VERIFIED
+        now = self._context.clock()
+        if now >= self._next_inventory:
+            self._next_inventory = now + POLL_SECONDS
+            await self._inventory.refresh()
+        handovers = self._handovers(observed)
 
-        handovers = Handovers(
+        def can_return(placement: str, cluster: str) -> bool:
+            # In `inputs` clusters that refuse items are closed, too. A refusal may pass, and the
+            # move back waits for that.
+            clusters = tainted(
+                self._view.clusters.items, inputs.maintenance.cordoned, effect=CORDON
+            )
+            open_inputs = replace(inputs, clusters=clusters)
+            return could_decide(open_inputs, placement, cluster, now=observed.now)
+
+        return Evidence(
+            verifications=verifications,
+            read=self._verified_scores.read,
+            arrived=handovers.has_arrived,
+            can_return=can_return,
+            old_copies=handovers.clusters_with_copies,
+            inventory=self._inventory.current or {},
+        )
+
+    def _handovers(self, observed: _Observed) -> Handovers:
+        view = self._view
+        return Handovers(
             sets=view.sets.items,
             applications=view.applications.items,
             clusters=view.clusters.items,
             now=observed.now,
         )
+
+    def _advanced(self, observed: _Observed, evidence: Evidence, pace: Pace) -> Ledger:
+        """The ledger by what the hub shows."""
+        view = self._view
+        ledger = observed.known.ledger
+        for moment in self._acknowledgements(observed.config_map, pace):
+            ledger = acknowledged(ledger, moment, now=observed.now)
 
         def loss(cluster: str) -> MoveCause | None:
             return loss_of(cluster, view.clusters.items.get(cluster))
@@ -286,11 +366,33 @@ class PaceController:
             paced=observed.paced.keys(),
             decided=observed.settled.decided,
             published=moving_in(observed.published.items, ledger.under_way),
-            finished=handovers.is_done,
+            finished=self._handovers(observed).is_done,
             refused=observed.refused,
             loss=loss,
+            evidence=evidence,
+            pace=pace,
             now=observed.now,
         )
+
+    def _acknowledgements(
+        self, config_map: Mapping[str, Any] | None, pace: Pace
+    ) -> Iterator[float]:
+        """The stops that people acknowledged, in git and on the ledger: seconds since 1970."""
+        metadata = (config_map or {}).get("metadata") or {}
+        on_ledger = (metadata.get("annotations") or {}).get(ACKNOWLEDGED_STOP_ANNOTATION, "")
+        for text in filter(None, (pace.acknowledged_stop, on_ledger)):
+            moment = _time_of(text)
+            if moment is not None:
+                yield moment
+            elif text != self._unreadable_time:
+                self._unreadable_time = text
+                LOG.warning(
+                    "annotation %s of ConfigMap %s: %s is no time; write one such as"
+                    " 2026-11-24T20:00:00Z",
+                    ACKNOWLEDGED_STOP_ANNOTATION,
+                    MOVES_CONFIGMAP,
+                    text,
+                )
 
     def _maintenance(self, observed: _Observed) -> tuple[OpenWindows, MaintenanceState]:
         """What the windows that are open mean, and how far drains are."""
@@ -317,6 +419,26 @@ class PaceController:
         if self._waiting_since is None:
             return 0.0
         return max(0.0, self._api.now() - self._waiting_since)
+
+
+def _watched(plan: _Plan) -> Iterator[tuple[VerifiedBy, str]]:
+    """The checks whose scores a later pass judges, with their cluster."""
+    for move in plan.moves.ledger.under_way:
+        verification = plan.verifications.get(move.placement)
+        if verification is None or not move.verified or move.passed_at:
+            continue
+        for check in verification.checks:
+            yield check, move.target
+
+
+def _time_of(text: str) -> float | None:
+    """Seconds since 1970 of an RFC 3339 time; None if it is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    # Without an offset it would be a time of the machine where this runs.
+    return None if moment.tzinfo is None else moment.timestamp()
 
 
 def _room(config_map: Mapping[str, Any] | None) -> int:

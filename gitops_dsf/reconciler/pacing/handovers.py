@@ -4,7 +4,7 @@ They are judged by the copies of all ApplicationSets that follow the Placement.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -12,7 +12,7 @@ from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.pacing.ledger import LedgerMove
-from gitops_dsf.reconciler.moves.rules import is_good
+from gitops_dsf.reconciler.moves.rules import is_good, never_deleted
 
 TIMEOUT_SECONDS: Final = 1800.0
 """An arrival that nobody admitted counts as ended after this time.
@@ -48,14 +48,10 @@ class Handovers:
         """
         if not move.admitted and self._now >= move.phase_since + TIMEOUT_SECONDS:
             return True
-        name = move.placement.partition("/")[2]
-        for application_set in self._followers.get(name, ()):
+        if not self.has_arrived(move):
+            return False
+        for application_set in self._following(move.placement):
             copies = self._copies.get(application_set.uid, ())
-            has_good_copy = any(
-                is_good(copy, self._unreachable) for copy in copies if copy.cluster == move.target
-            )
-            if not has_good_copy:
-                return False
             # Without a handover nobody deletes the old copy. On a lost cluster it cannot be deleted
             # now.
             if application_set.handover is None or move.source in self._unreachable:
@@ -63,6 +59,35 @@ class Handovers:
             if any(copy.cluster == move.source for copy in copies):
                 return False
         return True
+
+    def has_arrived(self, move: LedgerMove) -> bool:
+        """Whether every ApplicationSet that follows the Placement has a healthy new copy."""
+        for application_set in self._following(move.placement):
+            copies = self._copies.get(application_set.uid, ())
+            has_good_copy = any(
+                is_good(copy, self._unreachable) for copy in copies if copy.cluster == move.target
+            )
+            if not has_good_copy:
+                return False
+        return True
+
+    def clusters_with_copies(self, placement: str) -> Iterator[str]:
+        """The clusters with a copy that somebody deletes once its move is done.
+
+        Without those that OCM does not reach: nobody can delete such a copy now.
+        """
+        for application_set in self._following(placement):
+            handover = application_set.handover
+            if handover is None:
+                continue
+            for copy in self._copies.get(application_set.uid, ()):
+                is_there = copy.cluster in self._clusters and copy.cluster not in self._unreachable
+                if is_there and not copy.deleting and never_deleted(copy, handover.name_on) is None:
+                    yield copy.cluster
+
+    def _following(self, placement: str) -> Sequence[ApplicationSet]:
+        """The ApplicationSets that follow a Placement (namespace/name)."""
+        return self._followers.get(placement.partition("/")[2], ())
 
     @cached_property
     def _followers(self) -> Mapping[str, list[ApplicationSet]]:

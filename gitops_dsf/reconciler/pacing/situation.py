@@ -24,7 +24,7 @@ from gitops_dsf.pacing.maintenance import CORDON, NOTHING, OpenWindows, tainted,
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.repository.model.reconciler import Pace
-from gitops_dsf.simulator import HubState
+from gitops_dsf.simulator import HubState, Outcome, simulate_placement
 from gitops_dsf.simulator.taints import fits, tolerated_until
 
 POLL_SECONDS: Final = 30.0
@@ -174,11 +174,37 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
     )
 
 
+def could_decide(inputs: Inputs, placement: str, cluster: str, *, now: float) -> bool:
+    """Whether OCM could decide for a cluster that a Placement (namespace/name) has left.
+
+    By its filters: of the cluster with the best scores OCM decides for one that is drawn.
+    """
+    paced = inputs.paced.get(placement)
+    if paced is None:
+        return False
+    namespace, _, name = placement.partition("/")
+    clusters = sorted(inputs.decided.get(placement, ()))
+    # Of one Placement, and with the scores as they are, so that it is quick in a large fleet.
+    state = HubState.of(
+        clusters=inputs.clusters.values(),
+        sets=inputs.sets,
+        bindings=[(namespace, bound) for bound in inputs.bindings],
+        placements=[paced.placement],
+        decisions=[decision_of(namespace=namespace, placement=name, clusters=clusters)],
+        scores=dict(inputs.scores),
+    )
+    verdict = simulate_placement(paced.written, state=state, now=datetime.fromtimestamp(now, UTC))
+    ranking = verdict.ranking
+    if ranking is None or verdict.outcome is not Outcome.SCHEDULED:
+        return False
+    return any(state.names[position] == cluster for position in ranking.clusters)
+
+
 def holds_until(inputs: Inputs, *, ledger: Ledger, now: float) -> float:
     """Until when these inputs have the same desired moves, in seconds since 1970.
 
-    After it a score has expired, a toleration has run out, or less is assumed about the scores. It
-    is infinite if time alone changes nothing. Pure, and slow for large fleets.
+    After it a score has expired, a toleration has run out, a hold has ended, or less is assumed
+    about the scores. It is infinite if time alone changes nothing. Pure, and slow for large fleets.
     """
     moment = datetime.fromtimestamp(now, UTC)
     ends: list[datetime] = []
@@ -198,6 +224,9 @@ def holds_until(inputs: Inputs, *, ledger: Ledger, now: float) -> float:
             seconds = toleration.toleration_seconds
             if seconds is not None and fits(taint, toleration):
                 ends.append(tolerated_until(taint, seconds))
+    for hold in ledger.holds:
+        if hold.active(now):
+            ends.append(datetime.fromtimestamp(hold.until, UTC))
     rankings = {key: paced.ranking for key, paced in inputs.paced.items()}
     measured = next_measured(ledger, rankings, now=now)
     return min([measured, *(end.timestamp() for end in ends if end >= moment)])

@@ -17,6 +17,7 @@ from gitops_dsf.reconciler.moves.deletion import Blocked, Candidate, CopyDeleter
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState
 from tests.integration.reconciler.replica import from_now
+from tests.support.hubobjects import HUB
 from tests.support.objecthub import ObjectHub
 
 NAMESPACE = "argocd"
@@ -67,6 +68,7 @@ def deleter_of(api: HubApi) -> CopyDeleter:
     informer = Informer(api=api, path=resources.CLUSTERS.path, project=cluster)
     return CopyDeleter(
         api=api,
+        hub_namespace=HUB,
         argocd_namespace=NAMESPACE,
         reach=ReachabilityTracker(clusters=informer, clock=time.monotonic, hub_time=api.now),
     )

@@ -1,0 +1,232 @@
+"""The life of verified moves: they are verified, and complete or return. Pure.
+
+`verification` judges the checks of one move. Here is what follows from that, and which moves are
+verified at all.
+
+Guaranteed:
+
+- A move that passed never returns, and one that failed never passes.
+- Only a move that somebody admitted returns, and a return is never verified: an application with
+  two copies goes back once, and it ends.
+
+Not guaranteed: that a return happens. When OCM could not decide for the old cluster any more, both
+copies stay, and it is reported.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from gitops_dsf.hub.moves.causes import MoveCause, by_return
+from gitops_dsf.hub.pace import Verification, VerifiedBy
+from gitops_dsf.pacing.holds import holding, remaining
+from gitops_dsf.pacing.ledger import Hold, Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledgerindex import LedgerIndex
+from gitops_dsf.pacing.verification import (
+    Reading,
+    Verdict,
+    adapted,
+    begun,
+    deadline,
+    judge,
+    last_move_from,
+    why_kept,
+)
+
+
+def _no_reading(_check: VerifiedBy, _cluster: str) -> Reading:
+    return Reading()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """What verified moves are judged by."""
+
+    verifications: Mapping[str, Verification] = field(default_factory=dict)
+    """By namespace/name of the Placement. Moves of others are not verified."""
+    read: Callable[[VerifiedBy, str], Reading] = _no_reading
+    """The score of a check on a cluster."""
+    arrived: Callable[[LedgerMove], bool] = lambda _move: False
+    """Whether the new copy of a move is healthy."""
+    can_return: Callable[[str, str], bool] = lambda _placement, _cluster: False
+    """Whether OCM could decide for a cluster again that a Placement has left."""
+    old_copies: Callable[[str], Iterable[str]] = lambda _placement: ()
+    """Clusters with copies of an application that somebody deletes once its move is done."""
+    inventory: Mapping[str, str] = field(default_factory=dict)
+    """Digests of the entries of clusters, as far as they are known."""
+
+
+NOT_VERIFIED: Final = Evidence()
+
+
+class Failed(NamedTuple):
+    """A move that ended because its checks failed, and what they measured."""
+
+    move: LedgerMove
+    detail: str
+
+
+class Verifier:
+    """Decides on the verified moves of one pass."""
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        *,
+        finished: Callable[[LedgerMove], bool],
+        loss: Callable[[str], MoveCause | None],
+        now: float,
+    ) -> None:
+        """`finished` says whether the new copy of a move is healthy and the old one is gone.
+
+        `loss` gives the cause if a cluster is lost, or None.
+        """
+        self._evidence = evidence
+        self.finished = finished
+        self._loss = loss
+        self._now = now
+
+    def can_return(self, placement: str, cluster: str) -> bool:
+        """Whether OCM could decide for a cluster again."""
+        return self._evidence.can_return(placement, cluster)
+
+    def verification_of(self, move: LedgerMove) -> Verification | None:
+        """None for a move that is not verified."""
+        return _verification_of(self._evidence, move)
+
+    def begun(self, move: LedgerMove) -> LedgerMove:
+        """A move that begins now."""
+        return begun_by(self._evidence, move)
+
+    def handed_over(self, move: LedgerMove, verification: Verification) -> LedgerMove | Failed:
+        """The next state of a move that OCM has followed."""
+        move = adapted(move, verification)
+        if self._evidence.arrived(move):
+            return move.entered(Phase.VERIFYING, self._now)
+        if self._now >= deadline(move, verification):
+            detail = f"{move.target} has no healthy copy after {verification.seconds:.0f} s"
+            return self._failed(move, detail)
+        return move
+
+    def verified(self, move: LedgerMove, verification: Verification) -> LedgerMove | Failed:
+        """The next state of a move whose new copy was healthy, and whose checks are open."""
+        move = adapted(move, verification)
+        read = self._evidence.read
+        judgement = judge(move, verification, lambda check: read(check, move.target), now=self._now)
+        # The same object while nothing has changed: a pass that changes nothing writes nothing.
+        if judgement.checks != move.checks:
+            move = replace(move, checks=judgement.checks)
+        if judgement.verdict is Verdict.PASSED:
+            return replace(move, passed_at=self._now, outcome=Outcome.COMPLETED)
+        if judgement.verdict is Verdict.FAILED:
+            return self._failed(move, judgement.detail)
+        if judgement.verdict is Verdict.UNKNOWN:
+            return self._unknown(move, verification, judgement.detail)
+        return move
+
+    def moves_back(self, failed: Iterable[Failed]) -> Iterator[LedgerMove]:
+        """The moves in the opposite direction."""
+        for move, detail in failed:
+            yield LedgerMove(
+                placement=move.placement,
+                source=move.target,
+                target=move.source,
+                since=self._now,
+                phase_since=self._now,
+                cause=by_return(detail),
+                returning=True,
+            )
+
+    def holds(self, before: Sequence[Hold], failed: Iterable[Failed]) -> tuple[Hold, ...]:
+        """The holds that matter now, with those of moves that failed."""
+        evidence = self._evidence
+        held = remaining(before, evidence.verifications, evidence.inventory, now=self._now)
+        for move, detail in failed:
+            held = holding(
+                held,
+                placement=move.placement,
+                target=move.target,
+                verification=evidence.verifications[move.placement],
+                inventory=evidence.inventory.get(move.target, ""),
+                detail=detail,
+                now=self._now,
+            )
+        return held
+
+    def adopted(
+        self, ledger: Ledger, decided: Mapping[str, frozenset[str]]
+    ) -> Iterator[LedgerMove]:
+        """Moves of old copies about which the ledger says nothing, to be verified now.
+
+        Nobody deletes such a copy before: the ledger was deleted, a cluster came back, or a
+        verification was added to an application that had just moved.
+        """
+        if not self._evidence.verifications:
+            return
+        index = LedgerIndex(ledger.moves)
+        for placement in sorted(self._evidence.verifications):
+            clusters = decided.get(placement)
+            if not clusters or index.under_way(placement) is not None:
+                continue
+            for cluster in sorted(set(self._evidence.old_copies(placement)) - clusters):
+                last = last_move_from(ledger, placement, cluster, clusters)
+                # What failed was reported, and begins anew when the ledger has forgotten it.
+                is_known = last is not None and last.outcome is Outcome.FAILED
+                if is_known or not why_kept(ledger, placement, cluster, clusters):
+                    continue
+                move = LedgerMove(
+                    placement=placement,
+                    source=cluster,
+                    target=min(clusters),
+                    since=self._now,
+                    phase=Phase.HANDOVER,
+                    phase_since=self._now,
+                    admitted=False,
+                )
+                yield self.begun(move)
+                # The next one follows when this one is done.
+                break
+
+    def _unknown(
+        self, move: LedgerMove, verification: Verification, detail: str
+    ) -> LedgerMove | Failed:
+        """The next state of a move of which nobody knows, when the time is over."""
+        if verification.on_unknown == "Return" and move.admitted:
+            return self._failed(move, detail)
+        # What OCM moved itself from a cluster that is lost has no old copy that could be kept.
+        has_old_copy = move.admitted or self._loss(move.source) is None
+        if verification.on_unknown == "Hold" and has_old_copy:
+            return move
+        return replace(move, passed_at=self._now, outcome=Outcome.UNKNOWN_COMPLETED)
+
+    def _failed(self, move: LedgerMove, detail: str) -> LedgerMove | Failed:
+        ended = move.entered(Phase.ENDED, self._now)
+        # What OCM moved itself had a reason to leave its cluster.
+        if not move.admitted or not self.can_return(move.placement, move.source):
+            return replace(ended, outcome=Outcome.FAILED)
+        return Failed(replace(ended, outcome=Outcome.RETURNED), detail)
+
+
+def begun_by(evidence: Evidence, move: LedgerMove) -> LedgerMove:
+    """A move that begins now, with the scores of its old copy if it is verified."""
+    verification = _verification_of(evidence, move)
+    if verification is None:
+        return move
+    return begun(move, verification, lambda check: evidence.read(check, move.source).value)
+
+
+def overtaken(move: LedgerMove, now: float) -> LedgerMove:
+    """The end of a move after which OCM decided again."""
+    ended = move.entered(Phase.ENDED, now)
+    if move.verified and move.outcome is None:
+        return replace(ended, outcome=Outcome.OVERTAKEN)
+    return ended
+
+
+def _verification_of(evidence: Evidence, move: LedgerMove) -> Verification | None:
+    # An application that was placed for the first time has no old copy.
+    if move.returning or not move.source:
+        return None
+    return evidence.verifications.get(move.placement)
