@@ -1,7 +1,8 @@
 """All moves that the scores ask for, one admission after the other, for previews. Pure.
 
 Not guaranteed: that the moves happen like this. Scores change while moves are under way, and a wave
-here takes no time. They show in which order the pace would admit the moves by the scores of now.
+here takes no time but that of its verification. They show in which order the pace would admit the
+moves by the scores of now.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +27,10 @@ class AdmittedWave(NamedTuple):
     """Moves that may be under way together."""
 
     at: float
-    """When it may begin at the earliest, in seconds since 1970: handovers take no time."""
+    """When it may begin at the earliest, in seconds since 1970.
+
+    Handovers take no time, and verified moves pass as early as they can.
+    """
     moves: tuple[DesiredMove, ...]
 
 
@@ -84,28 +88,41 @@ def _caught_up(situation: Situation) -> Situation:
         if move.under_way:
             after = after.entered(Phase.ENDED, situation.seen)
         ended.append(after)
-    return _after(situation, Ledger(tuple(ended)), following)
+    ledger = situation.ledger
+    # Holds go on, and a fleet that has stopped stays so.
+    known = Ledger(
+        tuple(ended),
+        holds=ledger.holds,
+        returns=ledger.returns,
+        stopped_since=ledger.stopped_since,
+    )
+    return _after(situation, known, following)
 
 
 def _done(situation: Situation, moves: Iterable[DesiredMove], *, measured: bool) -> Situation:
     """The situation when these moves have ended; with `measured`, when also their load is measured.
 
-    The scores stay as they were published, so the load of these moves is still assumed.
+    A move that is verified ends when its checks can have passed at the earliest. The scores stay
+    as they were published, so the load of these moves is still assumed.
     """
     now = situation.seconds
     following: dict[str, LedgerMove] = {}
     ended: list[LedgerMove] = []
-    pause = 0.0
+    done = now
     for desired in moves:
         move = move_of(desired, now)
         following[move.placement] = move
-        ended.append(move.entered(Phase.ENDED, now))
+        ranking = situation.paced[move.placement].ranking
+        end = now
+        if ranking.verification is not None:
+            end += ranking.verification.passes_after
+        ended.append(move.entered(Phase.ENDED, end))
         if measured:
-            ranking = situation.paced[move.placement].ranking
-            pause = max(pause, situation.pace.measured_after(ranking.measured_after))
-    ledger = Ledger((*situation.ledger.moves, *ended))
+            end += situation.pace.measured_after(ranking.measured_after)
+        done = max(done, end)
+    ledger = msgspec.structs.replace(situation.ledger, moves=(*situation.ledger.moves, *ended))
     later = _after(situation, ledger, following)
-    return replace(later, pace_time=now + pause)
+    return replace(later, pace_time=done)
 
 
 def _after(situation: Situation, ledger: Ledger, following: Mapping[str, LedgerMove]) -> Situation:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import UNSET
+
 from gitops_dsf.show.preview.maintenance import window_text
 from gitops_dsf.show.preview.pace import move_text, wave_lines
 from gitops_dsf.show.status.moves import queue_lines
@@ -34,9 +36,15 @@ def waves_lines(paced: PacedWaves, windows: Sequence[WindowView]) -> Iterator[st
     if paced.undecided:
         names = names_text(paced.undecided)
         yield f"without a decision in this data, so OCM places them at once: {names}"
-    count = len(list(paced.moves))
-    if count:
-        yield f"{plural(count, 'move')} in {plural(len(paced.waves), 'wave')}:"
+    moves = list(paced.moves)
+    verified = [move for move in moves if move.verified is not UNSET]
+    if verified:
+        yield (
+            f"{plural(len(moves), 'move')} in {plural(len(paced.waves), 'wave')},"
+            f" {len(verified)} of them verified:"
+        )
+    elif moves:
+        yield f"{plural(len(moves), 'move')} in {plural(len(paced.waves), 'wave')}:"
     else:
         yield "no paced move follows"
     yield from wave_lines(paced.waves)

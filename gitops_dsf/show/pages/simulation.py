@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import UNSET
+
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.show.explanations import flip_lines
 from gitops_dsf.show.losses import departure_text, losses_summary, overload_text
 from gitops_dsf.show.pages.kit import Fact
 from gitops_dsf.show.pages.report import Notice, Section, Table, columns, report
 from gitops_dsf.show.preview.maintenance import window_text
-from gitops_dsf.show.preview.pace import move_text
+from gitops_dsf.show.preview.pace import move_text, verification_time_text
 from gitops_dsf.simulator import Explanation, Verdict
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.losses import Loss
@@ -211,10 +213,19 @@ def _standing(explanation: Explanation) -> Notice:
 def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: str) -> str:
     """The moves that the pace would admit, wave by wave."""
     rows: list[tuple[str, ...]] = []
+    row: tuple[str, ...]
+    names_of_columns = ["wave", "Placement", "from", "to", "points"]
+    are_verified = any(move.verified is not UNSET for move in paced.moves)
+    if are_verified:
+        names_of_columns.append("verified for")
     for number, wave in enumerate(paced.waves, start=1):
         for move in wave.moves:
             points = f"{move.points:+g}"
-            rows.append((str(number), move.placement, move.source, move.target, points))
+            row = (str(number), move.placement, move.source, move.target, points)
+            if are_verified:
+                time = "" if move.verified is UNSET else verification_time_text(move.verified)
+                row = (*row, time)
+            rows.append(row)
     count = plural(len(rows), "paced move")
     least = "" if paced.complete else "at least "
     if rows:
@@ -243,9 +254,7 @@ def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: st
                 note="Moves of one wave are under way together." if rows else "",
                 tables=(
                     Table(
-                        columns=columns(
-                            "wave", "Placement", "from", "to", "points", numbers=("points",)
-                        ),
+                        columns=columns(*names_of_columns, numbers=("points",)),
                         rows=rows,
                     ),
                 )

@@ -1,11 +1,19 @@
 """Paced moves in words: waves, what a change does to them, and where applications would go."""
 
 from collections.abc import Iterable, Iterator
+from math import ceil
+
+from msgspec import UNSET
 
 from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.hub.points import points_text
 from gitops_dsf.views.preview.failover import Failover
-from gitops_dsf.views.preview.paced import PacedMove, PacedWave
+from gitops_dsf.views.preview.paced import (
+    DesiredPacedMove,
+    PacedMove,
+    PacedWave,
+    VerificationTime,
+)
 from gitops_dsf.views.preview.pacedchange import PacedChange
 from gitops_dsf.wording import plural, prioritizer_text
 
@@ -13,6 +21,20 @@ from gitops_dsf.wording import plural, prioritizer_text
 def move_text(move: PacedMove) -> str:
     """Formats `web c1 -> c2`."""
     return f"{move.placement.partition('/')[2]} {move.source or 'new'} -> {move.target}"
+
+
+def verification_time_text(time: VerificationTime) -> str:
+    """Formats `22 to 60 min`, or `30 min` where both are the same."""
+    earliest = ceil(time.after / 60)
+    latest = ceil(time.until / 60)
+    return f"{latest} min" if earliest == latest else f"{earliest} to {latest} min"
+
+
+def desired_move_text(move: DesiredPacedMove) -> str:
+    """Formats `web c1 -> c2 (verified for 22 to 60 min)`."""
+    if move.verified is UNSET:
+        return move_text(move)
+    return f"{move_text(move)} (verified for {verification_time_text(move.verified)})"
 
 
 def paced_ranking_text(ranking: PacedRanking) -> str:
@@ -30,7 +52,7 @@ def paced_ranking_text(ranking: PacedRanking) -> str:
 def wave_lines(waves: Iterable[PacedWave]) -> Iterator[str]:
     """Yields `1: web c1 -> c2, shop c1 -> c3`, one line for each wave."""
     for number, wave in enumerate(waves, start=1):
-        yield f"{number}: {', '.join(map(move_text, wave.moves))}"
+        yield f"{number}: {', '.join(map(desired_move_text, wave.moves))}"
 
 
 def paced_change_text(paced: PacedChange) -> str:

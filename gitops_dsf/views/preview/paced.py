@@ -5,15 +5,15 @@ succeed. What a move changes about the scores is the demand that people wrote, s
 from real load may lead elsewhere.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Self
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
-from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
+from gitops_dsf.hub.pace import PACE_ANNOTATION, PacedRanking, paced_ranking
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
@@ -37,11 +37,22 @@ class PacedMove(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
         return cls(placement=move.placement, source=move.source, target=move.target)
 
 
+class VerificationTime(Struct, frozen=True, kw_only=True):
+    """How long a move is verified, in seconds after the new copy is Healthy. Both copies stay."""
+
+    after: float
+    """When its checks can have passed at the earliest."""
+    until: float
+    """When it must be decided."""
+
+
 class DesiredPacedMove(PacedMove, frozen=True, kw_only=True):
     """A move that the scores ask for."""
 
     points: float
     """By how many points of the weighted mean the target is better; 0 if the source is drained."""
+    verified: VerificationTime | UnsetType = UNSET
+    """How long it is verified; absent if it is not."""
 
 
 class PacedWave(Struct, frozen=True, kw_only=True):
@@ -103,7 +114,7 @@ def paced_waves(
     return PacedWaves(
         undecided=tuple(key for key in situation.paced if not state.decisions_of.get(_split(key))),
         under_way=tuple(map(PacedMove.of, ledger.under_way)),
-        waves=tuple(map(_paced_wave, computed[:max_waves])),
+        waves=tuple(_paced_wave(wave, situation.paced) for wave in computed[:max_waves]),
         complete=len(computed) <= max_waves,
     )
 
@@ -148,19 +159,26 @@ def desired_paced_move(verdict: Verdict) -> DesiredPacedMove | None:
         return None
     paced = Paced.of(verdict.source, ranking)
     desired = desired_move(paced, state=verdict.state, now=verdict.now)
-    return None if desired is None else _desired(desired)
+    return None if desired is None else _desired(desired, ranking)
 
 
-def _paced_wave(wave: AdmittedWave) -> PacedWave:
-    return PacedWave(moves=tuple(map(_desired, wave.moves)))
+def _paced_wave(wave: AdmittedWave, paced: Mapping[str, Paced]) -> PacedWave:
+    return PacedWave(
+        moves=tuple(_desired(move, paced[move.placement].ranking) for move in wave.moves)
+    )
 
 
-def _desired(move: DesiredMove) -> DesiredPacedMove:
+def _desired(move: DesiredMove, ranking: PacedRanking) -> DesiredPacedMove:
+    verification = ranking.verification
+    verified: VerificationTime | UnsetType = UNSET
+    if verification is not None:
+        verified = VerificationTime(after=verification.passes_after, until=verification.seconds)
     return DesiredPacedMove(
         placement=move.placement,
         source=move.source,
         target=move.target,
         points=round(move.points, 1),
+        verified=verified,
     )
 
 

@@ -259,3 +259,24 @@ def test_a_paced_application_that_loses_its_cluster_is_told_by_the_scores_that_p
         assert terms == {"AddOn/cpu/cpu", "Steady"}
         (new,) = [item for item in move["scores"] if item["cluster"] == "c2"]
         assert new["after"] == 5 * HERD["c2"], "the weights of a stickiness of 20 points"
+
+
+def test_waves_say_which_moves_will_be_verified_and_for_how_long(tmp_path: Path, run: Run) -> None:
+    """An arrival is measured after 120 + 600 s, must hold for 10 minutes, and has an hour."""
+    fleet = herd_fleet(tmp_path / "fleet", demand=DEMAND, stickiness=0)
+    fleet.write("scorers/slo.yaml", scorer("slo"))
+    moves = {"verify": [{"scorer": "slo", "atLeast": 80}], "verifySeconds": 3600}
+    apps = [herd_app(name, demand=DEMAND, stickiness=0) for name in NAMES]
+    apps[0]["spec"]["moves"] = moves
+    fleet.write("apps/guestbook.yaml", *apps)
+    hub = save(herd_hub(), tmp_path / "hub")
+    found = run.json("simulate", fleet.path, "--paced", "--scores", hub)
+    [first] = found["waves"][0]["moves"]
+    assert first["placement"] == "argocd/app-00"
+    assert first["verified"] == {"after": 1320, "until": 3600}
+    assert all("verified" not in move for wave in found["waves"][1:] for move in wave["moves"])
+    text = run("simulate", fleet.path, "--paced", "--scores", hub)
+    assert "\n6 moves in 4 waves, 1 of them verified:\n" in text
+    assert "\n1: app-00 c1 -> c2 (verified for 22 to 60 min)\n2: app-01 c1 -> c2\n" in text
+    page = run("simulate", fleet.path, "--paced", "--scores", hub, "-o", "html")
+    assert "22 to 60 min" in page
