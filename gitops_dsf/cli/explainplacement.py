@@ -13,7 +13,7 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.cli.hubdata import assumed_bindings, placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.simulate import SimulateOutput
 from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.pace import written
+from gitops_dsf.hub.pace import Verification, written
 from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.explanations import (
@@ -50,6 +50,8 @@ class PlacementOutput(SimulateOutput, frozen=True, kw_only=True):
     paced: PacedPlacement | UnsetType = UNSET
     failures: tuple[ClusterFailure, ...] | UnsetType = UNSET
     """Why scores that rank it are not updated, by the agents. Only with `--context`."""
+    verification: Verification | UnsetType = UNSET
+    """What must hold after a move; absent if nobody verifies."""
 
 
 _EXPLANATION_FIELDS: Final = [
@@ -93,6 +95,7 @@ def explain_placement(args: argparse.Namespace) -> int:
                 assumed_bindings=assumed or UNSET,
                 paced=pace or UNSET,
                 failures=failures or UNSET,
+                verification=_verification(fleet, key),
             )
             sys.stdout.write(json_text(output))
         elif args.output == "html":
@@ -144,6 +147,14 @@ def explain_placement(args: argparse.Namespace) -> int:
             text = _cluster(explanation, verdict, data)
         sys.stdout.write(head + text + failures_of_cluster(failures, now=data.now))
     return 0
+
+
+def _verification(fleet: CheckedFleet, key: str) -> Verification | UnsetType:
+    """What must hold after a move of a Placement."""
+    for placement in fleet.placements:
+        if placement.key == key and placement.paced is not None:
+            return placement.paced.verification or UNSET
+    return UNSET
 
 
 def _check_cluster(name: str, state: HubState, *, has_snapshot: bool) -> None:

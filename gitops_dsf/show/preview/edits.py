@@ -134,6 +134,9 @@ def _fields(fields: Sequence[FieldChange], limits: PageLimits, *, is_new: bool) 
 def _field(field: FieldChange, limits: PageLimits, *, is_new: bool) -> list[str]:
     before = value_text(_in_words(field, field.before), limits.width)
     after = value_text(_in_words(field, field.after), limits.width)
+    if field.path == PACE_FIELD and _in_words(field, field.before) == _in_words(field, field.after):
+        # Its revision differs, which also changes with the scorers of the application.
+        return [f"- {code(field.path)}: the same pace; the change ends holds after returns"]
     if field.path != PACE_FIELD and (_is_prose(field.before) or _is_prose(field.after)):
         return [f"- {code(field.path)}\n", *_diff(None if is_new else before, after), ""]
     if is_new:

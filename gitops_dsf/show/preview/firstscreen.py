@@ -4,26 +4,30 @@ It is short, because a forge folds a long comment and a terminal scrolls. Everyt
 sections.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import UNSET
 
 from gitops_dsf.show.losses import placement_names
 from gitops_dsf.show.markdown import code
-from gitops_dsf.show.preview.edits import PACE_FIELD
+from gitops_dsf.show.preview.edits import PACE_FIELD, value_text
 from gitops_dsf.show.preview.headline import headline
 from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.show.preview.moves import MAX_LISTED, move_line
 from gitops_dsf.views.preview.build import Comparison, Preview
+from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove, MoveKind
 from gitops_dsf.views.preview.scorers import ScorerChange
+from gitops_dsf.views.preview.verification import VerificationChange
 from gitops_dsf.wording import be, names_text, plural
 
 MAX_LOSSES: Final = 2
 """Lost clusters that are named. Their section has all."""
 MAX_HINTS: Final = 3
 """Hints of one kind for a reviewer. The sections below have all."""
+MAX_VALUE: Final = 20
+"""Characters of a value of a field."""
 _QUERY: Final = "source.params.query"
 
 
@@ -152,10 +156,12 @@ def _paced_text(comparison: Comparison) -> str:
 
 
 def _review_text(comparison: Comparison, limits: PageLimits) -> str:
-    """What a reviewer must look at: new hosts, new credentials, queries and warnings."""
+    """What a reviewer must look at: new hosts, new credentials, queries, verification, warnings."""
     hints = list(_host_hints(comparison, limits))
     hints += _credential_hints(comparison.scorers, limits)
     hints += _query_hints(comparison.scorers, limits)
+    if comparison.verification is not UNSET:
+        hints += map(limits.plain, _verification_hints(comparison.verification, limits))
     if comparison.warnings:
         hints.append(f"{plural(len(comparison.warnings), 'warning')}, below")
     return "; ".join(hints) or "no new host, credential or query, and no warning"
@@ -189,3 +195,33 @@ def _query_hints(scorers: Iterable[ScorerChange], limits: PageLimits) -> Iterato
         yield f"new query: {limits.plain(names_text(new, most=limits.names))}"
     if changed:
         yield f"changed query: {limits.plain(names_text(changed, most=limits.names))}"
+
+
+def _verification_hints(change: VerificationChange, limits: PageLimits) -> Iterator[str]:
+    """What becomes of the verification of moves, the most dangerous first."""
+    if change.removed:
+        yield f"moves no longer verified: {_names(change.removed, limits)}"
+    for loosened in change.loosened[:MAX_HINTS]:
+        fields = [f"{field.path} {_changed(field)}" for field in loosened.fields]
+        name = loosened.placement.partition("/")[2]
+        yield f"verification of {name} loosened: {', '.join(fields)}"
+    if len(change.loosened) > MAX_HINTS:
+        yield f"verification of {len(change.loosened) - MAX_HINTS} more loosened"
+    for field in change.pace:
+        if field.path == "acknowledgedStop":
+            yield f"acknowledges that moves stopped, until {field.after}"
+        else:
+            yield f"the fleet stops later: {field.path} {_changed(field)}"
+    if change.added:
+        yield f"moves verified from now on: {_names(change.added, limits)}"
+
+
+def _names(placements: Sequence[str], limits: PageLimits) -> str:
+    return names_text([key.partition("/")[2] for key in placements], most=limits.names)
+
+
+def _changed(field: FieldChange) -> str:
+    """Formats `80 -> 60`, or `80 -> none`."""
+    before = value_text(field.before, MAX_VALUE)
+    after = "none" if field.after is None else value_text(field.after, MAX_VALUE)
+    return f"{before} -> {after}"

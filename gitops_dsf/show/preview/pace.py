@@ -7,6 +7,7 @@ from msgspec import UNSET
 
 from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.hub.points import points_text
+from gitops_dsf.show.movechecks import verification_text
 from gitops_dsf.views.preview.failover import Failover
 from gitops_dsf.views.preview.paced import (
     DesiredPacedMove,
@@ -38,7 +39,10 @@ def desired_move_text(move: DesiredPacedMove) -> str:
 
 
 def paced_ranking_text(ranking: PacedRanking) -> str:
-    """Formats `ranked by cpu x5 (demand 10), cost x1, stickiness 20 points`."""
+    """Formats `ranked by cpu x5 (demand 10), cost x1, stickiness 20 points`.
+
+    Behind it comes what must hold after a move.
+    """
     terms = []
     for term in ranking.terms:
         demand = f" (demand {term.demand})" if term.demand else ""
@@ -46,7 +50,10 @@ def paced_ranking_text(ranking: PacedRanking) -> str:
         terms.append(f"{name} x{term.weight}{demand}")
     stickiness = plural(points_text(ranking.stickiness), "point")
     refuges = ", with refuges" if ranking.refuges else ""
-    return f"ranked by {', '.join(terms)}, stickiness {stickiness}{refuges}"
+    text = f"ranked by {', '.join(terms)}, stickiness {stickiness}{refuges}"
+    if ranking.verification is not None:
+        text += f", verified by {verification_text(ranking.verification)}"
+    return text
 
 
 def wave_lines(waves: Iterable[PacedWave]) -> Iterator[str]:

@@ -30,6 +30,7 @@ from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_chan
 from gitops_dsf.views.preview.summary import Summary, summarise_changes
 from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.verdictpairs import VerdictPair, verdict_pairs
+from gitops_dsf.views.preview.verification import VerificationChange, verification_change
 from gitops_dsf.views.preview.warnings import warnings_of
 
 
@@ -56,6 +57,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """What becomes worse or better if one cluster is lost; absent if nothing does."""
     new_hosts: tuple[NewHost, ...] | UnsetType = field(default=UNSET, name="newHosts")
     """Hosts that nothing named before; absent if there is none."""
+    verification: VerificationChange | UnsetType = UNSET
+    """What becomes of the verification of moves; absent if nothing does."""
 
 
 class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -129,6 +132,7 @@ def compare(
         rescored_percent=rescored_percent,
         close_points=close_points,
     )
+    verification = verification_change(base, head)
     maintenance = maintenance_changes(base, head, now=hub.now, transition=transition)
     return Comparison(
         summary=summarise_changes(base, head, scorers),
@@ -144,6 +148,7 @@ def compare(
         maintenance=tuple(maintenance) or UNSET,
         losses=losses or UNSET,
         new_hosts=tuple(new_hosts(base, head)) or UNSET,
+        verification=UNSET if verification is None else verification,
     )
 
 

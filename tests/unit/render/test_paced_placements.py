@@ -206,3 +206,16 @@ def test_a_broken_check_in_the_annotation_is_no_verification(check: dict[str, in
     text = {"scorer": "s", "resource": "s", "dimension": "s", **check}
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(text, VerifiedBy)
+
+
+def test_a_scorer_that_only_verifies_runs_on_every_cluster(tmp_path: Path) -> None:
+    """No Placement ranks by it, and the agents and the hub get it all the same."""
+    found = verifying(tmp_path)
+    work = found["works-00/c0.manifestwork.yaml"]
+    [summaries] = [
+        manifest["data"]["summaries"]
+        for manifest in work["spec"]["workload"]["manifests"]
+        if manifest["kind"] == "ConfigMap"
+    ]
+    assert [entry["name"] for entry in msgspec.json.decode(summaries)] == ["cpu", "slo"]
+    assert "platform/dynamicscorer.slo.yaml" in found

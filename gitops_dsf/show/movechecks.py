@@ -1,0 +1,47 @@
+"""What must hold after a move, in words, as people wrote it."""
+
+from typing import Final
+
+from gitops_dsf.hub.pace import Verification, VerifiedBy
+from gitops_dsf.wording import and_text, plural, prioritizer_text
+
+_AT_THE_END: Final = {
+    "Hold": "both copies stay",
+    "Return": "it goes back",
+    "Complete": "the old copy goes",
+}
+"""What happens when nobody knows the score, by onUnknown."""
+
+
+def verification_text(verification: Verification) -> str:
+    """Formats `slo/shop at least 80 for 10 min, within 30 min; if nobody knows, it goes back`."""
+    checks = and_text([check_condition(check) for check in verification.checks])
+    return (
+        f"{checks}, within {seconds_text(verification.seconds)}; if nobody knows,"
+        f" {_AT_THE_END[verification.on_unknown]}"
+    )
+
+
+def check_condition(check: VerifiedBy) -> str:
+    """Formats `slo/shop at least 80 for 10 min`."""
+    return f"{check_name(check)} {bound_text(check)} for {seconds_text(check.for_seconds)}"
+
+
+def check_name(check: VerifiedBy) -> str:
+    """Formats `slo/shop`, or `slo` where resource and dimension have one name."""
+    return prioritizer_text(f"{check.resource}/{check.dimension}")
+
+
+def bound_text(check: VerifiedBy) -> str:
+    """Formats `at least 80`."""
+    if check.at_least is not None:
+        return f"at least {check.at_least}"
+    points = plural(check.no_worse_than or 0, "point")
+    return f"at most {points} worse than before"
+
+
+def seconds_text(seconds: float) -> str:
+    """Formats `10 min`; `90 s` where that is more exact."""
+    if seconds and seconds % 60 == 0:
+        return f"{seconds / 60:g} min"
+    return f"{seconds:g} s"

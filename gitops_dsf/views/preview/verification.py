@@ -1,0 +1,134 @@
+"""What a change does to the verification of moves: added, removed, or loosened.
+
+A check is loosened when it lets a move pass that it would not have passed before.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from gitops_dsf.hub.pace import Verification, VerifiedBy
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.repository.model.reconciler import Pace
+from gitops_dsf.views.preview.fields import FieldChange
+from gitops_dsf.wording import prioritizer_text
+
+
+class LoosenedVerification(Struct, frozen=True, kw_only=True):
+    """An application whose moves pass more easily."""
+
+    placement: str
+    """namespace/name."""
+    fields: tuple[FieldChange, ...]
+    """Each with what it is about, such as `slo/shop atLeast`, `slo/shop forSeconds` or `onUnknown`.
+    """
+
+
+class VerificationChange(Struct, frozen=True, kw_only=True):
+    """What a change does to verification. Placements are `namespace/name`, sorted."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """They stay, and their moves are no longer verified."""
+    loosened: tuple[LoosenedVerification, ...] = ()
+    pace: tuple[FieldChange, ...] = ()
+    """Fields of `spec.pace` by which the fleet stops later, or goes on."""
+
+
+def verification_change(base: CheckedFleet | None, head: CheckedFleet) -> VerificationChange | None:
+    """What changes for applications of both versions; None if nothing does."""
+    if base is None:
+        return None
+    before = _verifications(base)
+    after = _verifications(head)
+    added: list[str] = []
+    removed: list[str] = []
+    loosened: list[LoosenedVerification] = []
+    for key in sorted(before.keys() & after.keys()):
+        old = before[key]
+        new = after[key]
+        if old is None and new is not None:
+            added.append(key)
+        elif old is not None and new is None:
+            removed.append(key)
+        elif old is not None and new is not None:
+            fields = tuple(_loosened(old, new))
+            if fields:
+                loosened.append(LoosenedVerification(placement=key, fields=fields))
+    change = VerificationChange(
+        added=tuple(added),
+        removed=tuple(removed),
+        loosened=tuple(loosened),
+        pace=tuple(_pace_fields(base.repository.spec.pace, head.repository.spec.pace)),
+    )
+    return None if change == VerificationChange() else change
+
+
+def _verifications(fleet: CheckedFleet) -> Mapping[str, Verification | None]:
+    """How each Placement of a ScoredApplication verifies its moves."""
+    found: dict[str, Verification | None] = {}
+    for placement in fleet.placements:
+        paced = placement.paced
+        found[placement.key] = None if paced is None else paced.verification
+    return found
+
+
+def _loosened(before: Verification, after: Verification) -> Iterator[FieldChange]:
+    """What lets more moves pass, or lets an application go back earlier to where it failed."""
+    strictest = _by_bound(after)
+    for name, old in _by_bound(before).items():
+        new = strictest.get(name)
+        if new is None:
+            yield _field(name, _bound(old), None)
+            continue
+        if _is_looser(old, new):
+            yield _field(name, _bound(old), _bound(new))
+        if new.for_seconds < old.for_seconds:
+            score = name.partition(" ")[0]
+            yield _field(f"{score} forSeconds", old.for_seconds, new.for_seconds)
+    if after.on_unknown == "Complete" != before.on_unknown:
+        yield _field("onUnknown", before.on_unknown, after.on_unknown)
+    if after.hold_seconds < before.hold_seconds:
+        yield _field("holdSeconds", before.hold_seconds, after.hold_seconds)
+
+
+def _by_bound(verification: Verification) -> Mapping[str, VerifiedBy]:
+    """The checks by their score and kind of bound; of several alike the strictest."""
+    checks: dict[str, VerifiedBy] = {}
+    for check in verification.checks:
+        kind = "noWorseThan" if check.at_least is None else "atLeast"
+        name = f"{prioritizer_text(f'{check.resource}/{check.dimension}')} {kind}"
+        other = checks.get(name)
+        if other is None or _is_looser(other, check) is False:
+            checks[name] = check
+    return checks
+
+
+def _is_looser(old: VerifiedBy, new: VerifiedBy) -> bool:
+    """Whether the bound of a check of the same kind lets more moves pass."""
+    if old.at_least is not None and new.at_least is not None:
+        return new.at_least < old.at_least
+    return (new.no_worse_than or 0) > (old.no_worse_than or 0)
+
+
+def _pace_fields(before: Pace | None, after: Pace | None) -> Iterator[FieldChange]:
+    """What stops the fleet later, and an acknowledgement of a stop."""
+    if before is None or after is None:
+        return
+    if after.stop_after_returns > before.stop_after_returns:
+        yield _field("stopAfterReturns", before.stop_after_returns, after.stop_after_returns)
+    if after.returns_window_seconds < before.returns_window_seconds:
+        yield _field(
+            "returnsWindowSeconds", before.returns_window_seconds, after.returns_window_seconds
+        )
+    if after.acknowledged_stop not in {None, before.acknowledged_stop}:
+        yield _field("acknowledgedStop", before.acknowledged_stop, after.acknowledged_stop)
+
+
+def _bound(check: VerifiedBy) -> int | None:
+    return check.no_worse_than if check.at_least is None else check.at_least
+
+
+def _field(path: str, before: Any, after: Any) -> FieldChange:  # noqa: ANN401 - any value
+    return FieldChange(path=path, before=before, after=after)

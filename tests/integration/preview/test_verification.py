@@ -1,0 +1,153 @@
+"""What a change does to the verification of moves, and what `explain` says of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.preview.gitfleet import (
+    NAMES,
+    GitFleet,
+    Run,
+    herd_app,
+    herd_fleet,
+    herd_hub,
+    save,
+    scorer,
+    settings,
+)
+
+SLO = {"scorer": "slo", "atLeast": 80, "forSeconds": 300}
+MOVES = {"verify": [SLO], "verifySeconds": 3600}
+
+
+def write(fleet: GitFleet, pace: dict[str, Any] | None = None, **moves: dict[str, Any]) -> None:
+    """All applications; `moves` are those of some, by name, such as `app_00`."""
+    apps = [herd_app(name) for name in NAMES]
+    for app in apps:
+        written = moves.get(app["metadata"]["name"].replace("-", "_"))
+        if written is not None:
+            app["spec"]["moves"] = written
+    fleet.write("apps/guestbook.yaml", *apps)
+    fleet.write("scorers/slo.yaml", scorer("slo"))
+    fleet.write("gitops-dsf.yaml", settings(pace=pace or {"concurrent": 2}))
+
+
+def review(fleet: GitFleet, run: Run, hub: Path) -> str:
+    """The line of the comment that says what a reviewer must look at."""
+    text = run("diff", fleet.path, "--base", "main", "--scores", hub, "-o", "markdown")
+    [line] = [line for line in text.splitlines() if line.startswith("- **To review:** ")]
+    return line.removeprefix("- **To review:** ")
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> GitFleet:
+    """app-00 verifies its moves, and the others do not."""
+    fleet = herd_fleet(tmp_path / "fleet")
+    write(fleet, app_00=MOVES)
+    fleet.commit("verify")
+    return fleet
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Path:
+    return save(herd_hub(), tmp_path / "hub")
+
+
+def test_what_is_verified_from_now_on_and_no_longer(fleet: GitFleet, hub: Path, run: Run) -> None:
+    write(fleet, app_01=MOVES)
+    assert review(fleet, run, hub) == (
+        "moves no longer verified: app-00; moves verified from now on: app-01"
+    )
+    found = run.compared(fleet, "--scores", hub)["verification"]
+    assert found == {
+        "added": ["argocd/app-01"],
+        "removed": ["argocd/app-00"],
+        "loosened": [],
+        "pace": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"),
+    [
+        ({"verify": [{**SLO, "atLeast": 79}]}, "slo atLeast 80 → 79"),
+        ({"verify": [{**SLO, "forSeconds": 299}]}, "slo forSeconds 300 → 299"),
+        ({"verify": [{"scorer": "slo", "noWorseThan": 5}]}, "slo atLeast 80 → none"),
+        ({"onUnknown": "Complete"}, "onUnknown Hold → Complete"),
+        ({"holdSeconds": 3600}, "holdSeconds 21600 → 3600"),
+    ],
+)
+def test_a_check_that_lets_more_pass_is_loosened(
+    fleet: GitFleet, hub: Path, run: Run, moves: dict[str, Any], expected: str
+) -> None:
+    write(fleet, app_00={**MOVES, **moves})
+    assert review(fleet, run, hub) == f"verification of app-00 loosened: {expected}"
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        {"verify": [{**SLO, "atLeast": 81}]},
+        {"verify": [{**SLO, "forSeconds": 301}]},
+        {"verify": [SLO, {"scorer": "slo", "noWorseThan": 5}]},
+        {"verify": [SLO, {**SLO, "atLeast": 10}]},
+        {"onUnknown": "Return"},
+        {"holdSeconds": 86400},
+        {"verifySeconds": 7200},
+    ],
+)
+def test_a_check_that_lets_less_pass_is_nothing_to_review(
+    fleet: GitFleet, hub: Path, run: Run, moves: dict[str, Any]
+) -> None:
+    write(fleet, app_00={**MOVES, **moves})
+    assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
+
+
+def test_a_fleet_that_stops_later_or_goes_on_is_to_be_reviewed(
+    fleet: GitFleet, hub: Path, run: Run
+) -> None:
+    write(
+        fleet,
+        pace={
+            "concurrent": 2,
+            "stopAfterReturns": 5,
+            "returnsWindowSeconds": 600,
+            "acknowledgedStop": "2026-11-24T20:00:00Z",
+        },
+        app_00=MOVES,
+    )
+    assert review(fleet, run, hub) == (
+        "the fleet stops later: stopAfterReturns 3 → 5; the fleet stops later:"
+        " returnsWindowSeconds 3600 → 600; acknowledges that moves stopped, until"
+        " 2026-11-24T20:00:00Z"
+    )
+    write(fleet, pace={"concurrent": 2, "stopAfterReturns": 2}, app_00=MOVES)
+    assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
+
+
+def test_the_rendered_placement_says_in_words_what_must_hold(
+    fleet: GitFleet, hub: Path, run: Run
+) -> None:
+    """A changed scorer changes nothing but the revision, and no words."""
+    write(fleet, app_00={**MOVES, "verify": [{**SLO, "atLeast": 79}]})
+    text = run.shown(fleet, "--scores", hub)
+    assert (
+        "verified by slo at least 79 for 5 min, within 60 min; if nobody knows, both copies stay"
+    ) in text
+    write(fleet, app_00=MOVES)
+    fleet.write("scorers/slo.yaml", scorer("slo", scoreTTLSeconds=1200))
+    text = run.shown(fleet, "--scores", hub)
+    assert "`: the same pace; the change ends holds after returns" in text
+
+
+def test_explain_says_what_must_hold_after_a_move(fleet: GitFleet, hub: Path, run: Run) -> None:
+    line = (
+        "\n  moves verified by: slo at least 80 for 5 min, within 60 min; if nobody knows, both"
+        " copies stay\n"
+    )
+    assert line in run("explain", NAMES[0], fleet.path, "--scores", hub)
+    assert "verified" not in run("explain", NAMES[1], fleet.path, "--scores", hub)
+    found = run.json("explain", NAMES[0], fleet.path, "--scores", hub)["verification"]
+    assert found["checks"][0]["atLeast"] == 80
+    assert "verification" not in run.json("explain", NAMES[1], fleet.path, "--scores", hub)
