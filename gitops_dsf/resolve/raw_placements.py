@@ -18,8 +18,14 @@ UNREAD: Final[Mapping[str, str]] = {
 }
 """Fields of `spec` that OCM's controllers never read, and what to write instead.
 
-The API server accepts them. The CRD of the pinned OCM has the last one, the CRD of OCM's main
-branch all three. tests/hub/test_unread_fields.py searches the source of the pinned OCM.
+The API server accepts them. The CRD of the pinned OCM has the last one, that of OCM 1.3 all three.
+tests/hub/test_unread_fields.py searches the source of the pinned OCM.
+"""
+WRITTEN_BY_THE_CRD: Final[Mapping[str, str]] = {"scoreRateLimit": "1m", "sortBy": "ClusterName"}
+"""Values of such fields that nobody may have written.
+
+The CRD of OCM 1.3 (api v1.3.0) has them as defaults, so every Placement that was copied from such
+a hub has them.
 """
 
 

@@ -682,7 +682,7 @@ def _placements() -> Iterator[tuple[str, Documents]]:
         numberOfClusters: -1 | numberOfClusters: 0 | numberOfClusters: 1 | numberOfClusters: true
         numberOfClusters: '3' | numberOfClusters: 1.5 | clusterSets: [edg] | clusterSets: [defalt]
         clusterSets: [globl] | clusterSets: [xyz] | clusterSets: edge | clusterSets: [1] | sortBy: x
-        sortBy: null | scoreRateLimit: 1 | spreadPolicy: {}
+        sortBy: null | sortBy: ClusterName | scoreRateLimit: 1 | scoreRateLimit: 1m | spreadPolicy: {}
         tolerations: [{key: a, operator: exists}] | tolerations: [{key: a, operator: xyz}]
         tolerations: [{operator: ''}] | tolerations: [{}]
         tolerations: [{key: '', operator: Equal}]

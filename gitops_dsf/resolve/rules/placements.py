@@ -19,7 +19,12 @@ from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.label_selectors import invalid
 from gitops_dsf.resolve.object_shapes import misfits
 from gitops_dsf.resolve.ranked_scores import how_zero_wins
-from gitops_dsf.resolve.raw_placements import UNREAD, resources_ranked_by, verdict_on_any_cluster
+from gitops_dsf.resolve.raw_placements import (
+    UNREAD,
+    WRITTEN_BY_THE_CRD,
+    resources_ranked_by,
+    verdict_on_any_cluster,
+)
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
@@ -111,7 +116,8 @@ def _missing_wins(
 
 def _unread(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
     for field, hint in UNREAD.items():
-        if placement.value.spec.get(field) is not None:
+        value = placement.value.spec.get(field)
+        if value not in (None, WRITTEN_BY_THE_CRD.get(field)):
             yield codes.UNREAD_FIELD.at(
                 placement.document.key_at(("spec", field)),
                 f"{field} has no effect: no controller of OCM reads it",
