@@ -2,9 +2,12 @@
 
 A broken link fails the build.
 
-docs/README.md is the front page and the navigation: its headings are the groups, its tables list
-the pages. The reference is generated into reference/fields/; its pages are below the README of that
-folder.
+The front page is README.md, with docs/README.md in place of its list of documents. The latter is
+also the navigation: its headings are the groups, its tables list the pages. The reference is
+generated into reference/fields/; its pages are below the README of that folder.
+
+A picture that has a dark twin beside it, as fleet.png has fleet-dark.png, is shown in the theme of
+the reader.
 """
 
 import argparse
@@ -24,6 +27,9 @@ from tools.reference import reference_pages
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
 _FIELDS: Final = "reference/fields"
+_LISTED: Final = "\n## Documentation\n"
+"""The heading of README.md below which it lists documents."""
+_PICTURE: Final = re.compile(r"^!\[([^\]]*)\]\(([^)\s]+)\)$", re.MULTILINE)
 _LINK: Final = re.compile(r"\[([^\]]*)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 _ROW: Final = re.compile(r"^\| \[[^\]]*\]\(([^)\s]+\.md)\)", re.MULTILINE)
 _SETTINGS: Final[Mapping[str, str]] = {
@@ -52,30 +58,64 @@ def sources(*, repository: str | None = REPOSITORY) -> Mapping[str, str]:
     fields = reference_pages()
     pages: dict[str, str] = {}
     for page in DOCS.rglob("*.md"):
-        pages[page.relative_to(DOCS).as_posix()] = _linked(page, repository)
+        pages[page.relative_to(DOCS).as_posix()] = _themed(_linked(page, repository), page.parent)
     # Those that are kept in git are generated again, so the site never has an old one.
     for name, text in fields.items():
         pages[f"{_FIELDS}/{name}"] = text
-    front_page = pages.pop("README.md")
+    listed = pages.pop("README.md")
     index = f"{_FIELDS}/README.md"
-    navigation = {**groups(front_page), "Fields": [index]}
-    for title, listed in navigation.items():
-        front_page += _toctree(f":caption: {title}\n", listed)
+    navigation = {**groups(listed), "Fields": [index]}
+    story = _themed(_linked(ROOT / "README.md", repository), DOCS)
+    front_page = front(story, listed)
+    for title, names in navigation.items():
+        front_page += _toctree(f":caption: {title}\n", names)
     pages[index] += _toctree("", [name for name in fields if name != "README.md"])
     return {"index.md": front_page, **pages}
 
 
+def front(story: str, listed: str) -> str:
+    """The front page: the story of the README, and the list of all pages below it."""
+    before, heading, _ = story.partition(_LISTED)
+    if not heading:
+        raise ValueError(f"README.md has no heading {_LISTED.strip()!r}")
+    _, _, tables = listed.partition("\n")
+    return before + heading + re.sub("^## ", "### ", tables, flags=re.MULTILINE)
+
+
 def _linked(page: Path, repository: str | None) -> str:
+    """The page with links that hold in the site, where README.md is beside the pages of docs/."""
+    folder = page.parent
+    if page.parent == ROOT:
+        folder = DOCS
+
     def absolute(link: re.Match[str]) -> str:
         text, path, anchor = link.groups(default="")
         target = Path(os.path.normpath(page.parent / path))
         if target.is_relative_to(DOCS) and not target.is_dir():
-            return link[0]
+            return f"[{text}]({Path(os.path.relpath(target, folder)).as_posix()}{anchor})"
         if repository is None:
             return text
         return f"[{text}]({repository}/blob/main/{target.relative_to(ROOT).as_posix()}{anchor})"
 
     return _LINK.sub(absolute, page.read_text(encoding="utf-8"))
+
+
+def _themed(text: str, folder: Path) -> str:
+    """The page with pictures for both themes, by the classes that Furo has for that."""
+
+    def both(picture: re.Match[str]) -> str:
+        alternative, name = picture.groups()
+        path = Path(name)
+        dark = path.with_stem(f"{path.stem}-dark")
+        if not (folder / dark).exists():
+            return picture[0]
+        shown = [(path.as_posix(), "only-light"), (dark.as_posix(), "only-dark")]
+        return "\n\n".join(
+            f"```{{image}} {file}\n:class: {theme}\n:alt: {alternative}\n```"
+            for file, theme in shown
+        )
+
+    return _PICTURE.sub(both, text)
 
 
 def _toctree(caption: str, pages: Sequence[str]) -> str:

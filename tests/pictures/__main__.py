@@ -1,7 +1,7 @@
 """`python -m tests.pictures [CASE ...] [--out FOLDER]`: comments of previews as pictures.
 
 Each case at both forges, light and dark, wide and narrow, and once with all sections open. Without
-a case, only the picture of the demo's comment in docs; `all` stands for every case.
+a case, only the pictures of the demo's comment in docs; `all` stands for every case.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 
 from tests.pictures.browser import take
 from tests.pictures.cases import CASES
-from tests.pictures.docs import PICTURE, demo_page, write_picture
+from tests.pictures.docs import PICTURES, demo_pages, write_picture
 from tests.pictures.pages import FORGES, THEMES, WIDTHS, page
 from tests.support.chromium import MISSING, chromium
 
@@ -27,15 +27,15 @@ def main() -> int:
     names = list(CASES) if "all" in args.case else args.case
     # Before the browser starts: it runs an event loop, and previews of the demo run one, too.
     with tempfile.TemporaryDirectory() as folder:
-        demo = "" if names else demo_page(Path(folder))
+        demo = {} if names else demo_pages(Path(folder))
         comments = {name: _comment(name, Path(folder, name)) for name in names}
     with chromium() as browser:
         if browser is None:
             print(MISSING, file=sys.stderr)
             return 1
-        if demo:
-            write_picture(browser, demo)
-            print(PICTURE)
+        for theme, html in demo.items():
+            write_picture(browser, html, PICTURES[theme])
+            print(PICTURES[theme])
         for name, markdown in comments.items():
             _write_pictures(browser, name, markdown, args.out)
     return 0

@@ -1,8 +1,9 @@
-"""The picture of the demo's comment in docs, which carries the digest of what it shows."""
+"""The pictures of the demo's comment in docs, which carry the digest of what they show."""
 
 import hashlib
 import struct
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,27 +11,32 @@ from playwright.sync_api import Browser
 
 from tests.pictures.browser import take
 from tests.pictures.cases import demo_comment
-from tests.pictures.pages import page
+from tests.pictures.pages import Theme, page
 
-PICTURE: Final = Path(__file__).parents[2] / "docs" / "images" / "preview.png"
+IMAGES: Final = Path(__file__).parents[2] / "docs" / "images"
+PICTURES: Final[Mapping[Theme, Path]] = {
+    "light": IMAGES / "preview.png",
+    "dark": IMAGES / "preview-dark.png",
+}
 WIDTH: Final = 800
 _KEY: Final = b"Preview-SHA256"
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 
 
-def demo_page(folder: Path) -> str:
-    """The comment on the pull request of the demo, as GitHub shows it."""
-    return page(demo_comment(folder), forge="github", theme="light", width=WIDTH)
+def demo_pages(folder: Path) -> Mapping[Theme, str]:
+    """The comment on the pull request of the demo, as GitHub shows it in each theme."""
+    comment = demo_comment(folder)
+    return {theme: page(comment, forge="github", theme=theme, width=WIDTH) for theme in PICTURES}
 
 
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_picture(browser: Browser, html: str) -> None:
-    """Takes the picture of the demo's page, with the digest of the page."""
-    take(browser, html, PICTURE, width=WIDTH)
-    PICTURE.write_bytes(with_digest(PICTURE.read_bytes(), digest(html)))
+def write_picture(browser: Browser, html: str, path: Path) -> None:
+    """Takes the picture of a page, with the digest of the page."""
+    take(browser, html, path, width=WIDTH)
+    path.write_bytes(with_digest(path.read_bytes(), digest(html)))
 
 
 def with_digest(png: bytes, value: str) -> bytes:

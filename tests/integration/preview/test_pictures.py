@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from tests.pictures.cases import CASES
-from tests.pictures.docs import PICTURE, demo_page, digest, digest_in, with_digest
+from tests.pictures.docs import PICTURES, demo_pages, digest, digest_in, with_digest
 from tests.pictures.pages import FORGES, Forge, html_of
 
 COMMENTS: Final = Path(__file__).parents[2] / "golden" / "previews"
@@ -40,8 +40,9 @@ def test_a_section_without_an_empty_line_is_found() -> None:
     assert "**b**" in text_of(html)
 
 
-def test_the_picture_in_docs_shows_what_the_demo_says_now(tmp_path: Path) -> None:
-    assert digest_in(PICTURE.read_bytes()) == digest(demo_page(tmp_path)), "run `make screenshots`"
+def test_the_pictures_in_docs_show_what_the_demo_says_now(tmp_path: Path) -> None:
+    for theme, html in demo_pages(tmp_path).items():
+        assert digest_in(PICTURES[theme].read_bytes()) == digest(html), "run `make screenshots`"
 
 
 def test_a_picture_carries_its_digest() -> None:

@@ -4,10 +4,13 @@ source.
 `make site` builds it, and fails for broken links. CI runs it.
 """
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tools.reference import reference_pages
-from tools.site import DOCS, groups, sources
+from tools.site import DOCS, ROOT, front, groups, sources
 
 PAGES = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
 
@@ -37,3 +40,36 @@ def test_links_out_of_the_folder_lead_to_the_source() -> None:
     source = "https://forge.internal/project/blob/main/CONTRIBUTING.md"
     assert f"[CONTRIBUTING]({source})" in pages["contributing/architecture.md"]
     assert f"[CONTRIBUTING]({source}#the-hub-suite)" in pages["contributing/tests.md"]
+
+
+def test_the_front_page_tells_the_story_of_the_readme_and_then_lists_all_pages() -> None:
+    page = sources()["index.md"]
+    headings = re.findall(r"^#+ (.+)$", page.partition("```{toctree}")[0], re.MULTILINE)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    story = re.findall(r"^#+ (.+)$", readme, re.MULTILINE)
+    assert story[-1] == "Documentation"
+    listed = groups((DOCS / "README.md").read_text("utf-8"))
+    assert headings == [*story, *listed]
+    assert "[state of a hub](operate/status.md)" in page
+    assert "(docs/" not in page
+    for picture in ("architecture.svg", "preview.png", "fleet.png"):
+        assert f"images/{picture}" in page
+
+
+def test_a_readme_that_lists_no_documents_fails_the_build() -> None:
+    with pytest.raises(ValueError, match="no heading '## Documentation'"):
+        front("# gitops-dsf\n\n## Install\n", "# Documentation\n\n## Start\n")
+
+
+def test_a_picture_with_a_dark_twin_is_shown_in_both_themes() -> None:
+    page = sources()["operate/status.md"]
+    for name, theme in (("fleet.png", "only-light"), ("fleet-dark.png", "only-dark")):
+        shown = f"```{{image}} ../images/{name}\n:class: {theme}\n:alt: The page of a made-up fleet"
+        assert shown in page
+    quickstart = sources()["start/quickstart.md"]
+    assert "](../images/demo.svg)" in quickstart, "it has no twin"
+
+
+def test_every_dark_picture_is_the_twin_of_a_light_one() -> None:
+    for dark in Path(DOCS, "images").glob("*-dark.*"):
+        assert dark.with_stem(dark.stem.removesuffix("-dark")).exists()
