@@ -10,7 +10,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gitops_dsf.hub import objects
+from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.pace import MAX_TERMS, PacedTerm, load_of, measured_after, total_weight
+from gitops_dsf.hub.times import Timestamp
 
 MULTIKUEUE_ANNOTATION: Final = "gitops-dsf.io/multikueue"
 """On a Placement: a `MultiKueueOrder` as JSON."""
@@ -18,6 +20,10 @@ KUEUE_NAMESPACE: Final = "kueue-system"
 """The namespace of Kueue in its own manifests and chart."""
 MAX_CLUSTERS: Final = 20
 """The items that the CRD of MultiKueueConfigs allows in `spec.clusters` (Kueue 0.19.2)."""
+ORDERED_AT_ANNOTATION: Final = "gitops-dsf.io/ordered-at"
+"""On a MultiKueueConfig of ours: when its list was ordered last, and not only appended to."""
+ORDER_ANNOTATION: Final = "gitops-dsf.io/order"
+"""On a MultiKueueConfig of ours: a `WrittenOrder` as JSON."""
 
 
 class MultiKueueOrder(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -45,6 +51,53 @@ class MultiKueueOrder(Struct, frozen=True, kw_only=True, rename="camel", omit_de
     def measured_after(self) -> float:
         """Seconds after a change until every score has measured it completely."""
         return measured_after(self.terms)
+
+
+class WrittenOrder(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What the reconciler wrote last into a MultiKueueConfig. What differs, somebody else wrote."""
+
+    placement: str = ""
+    """namespace/name of the Placement that orders the list."""
+    clusters: tuple[str, ...] = ()
+    points: dict[str, float] = {}
+    """Of the listed clusters at that time, with the load that was assumed.
+
+    One without points had scores that had expired, or was not eligible.
+    """
+    left_out: tuple[str, ...] = ()
+    """Eligible clusters that had no place in the list, best first."""
+    reason: str = ""
+    """Why it was written."""
+
+
+class KueueConfigSpec(Struct, frozen=True):
+    clusters: tuple[str, ...] = ()
+
+
+class MultiKueueConfig(Struct, frozen=True):
+    """A MultiKueueConfig of Kueue (v1beta2)."""
+
+    metadata: Metadata
+    spec: KueueConfigSpec = KueueConfigSpec()
+
+    @property
+    def ordered_at(self) -> float | None:
+        """When the list was ordered last, in seconds since 1970; None if that is not known."""
+        try:
+            return msgspec.convert(
+                self.metadata.annotation(ORDERED_AT_ANNOTATION), Timestamp, strict=False
+            ).timestamp()
+        except msgspec.ValidationError:
+            return None
+
+    @property
+    def written(self) -> WrittenOrder:
+        """What we wrote last; an empty one if that is not known."""
+        text = self.metadata.annotation(ORDER_ANNOTATION)
+        try:
+            return msgspec.json.decode(text, type=WrittenOrder)
+        except msgspec.DecodeError:
+            return WrittenOrder()
 
 
 def multikueue_order(placement: objects.Placement) -> MultiKueueOrder | None:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from gitops_dsf.hub import objects
+from gitops_dsf.hub.multikueue import MULTIKUEUE_ANNOTATION
 from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION, written
 from gitops_dsf.hub.selectors import Selector, SelectorError, compile_selector
 
@@ -63,6 +64,8 @@ class PlacementSummary(Struct, frozen=True):
     predicates: tuple[Predicate, ...] = ()
     paced: objects.Placement | None = None
     """The whole Placement, if its moves are paced."""
+    multikueue: str = ""
+    """The annotation of the order of clusters for Kueue; empty if there is none."""
     digest: str = ""
     """Changes with everything that OCM decides by: the spec, and the annotation of a pace."""
 
@@ -89,6 +92,7 @@ def summary_of(placement: objects.Placement) -> PlacementSummary:
         ranked_by=ranked_by(placement),
         predicates=tuple(map(_lenient_predicate, placement.spec.predicates or ())),
         paced=placement if annotation else None,
+        multikueue=placement.metadata.annotation(MULTIKUEUE_ANNOTATION),
         digest=hashlib.sha256(content).hexdigest()[:16],
     )
 

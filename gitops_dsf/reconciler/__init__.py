@@ -15,6 +15,7 @@ decides where applications run.
     refresh       asks Argo CD to look at changed decisions
     moves/        deletes old copies of moved applications
     pacing/       admits paced moves, and follows them to their end
+    multikueue/   orders the clusters that Kueue offers to jobs
     maintenance   taints on clusters that are cordoned or drained
     statebranch   a snapshot of the hub on a branch, for previews
     journal/      each change of a decision, as a record on a branch

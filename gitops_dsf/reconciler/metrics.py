@@ -4,7 +4,7 @@ docs/operate/monitoring.md explains them. A series whose scorer, cluster or Plac
 removed (`GaugeSet`); counters start again with each process.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -28,6 +28,34 @@ class GaugeSet:
             if self._series.get(labels) != value:
                 self._gauge.labels(*labels).set(value)
         self._series = dict(values)
+
+
+class MultiKueueMetrics:
+    """The order of clusters for Kueue, by MultiKueueConfig."""
+
+    def __init__(self, gauges: Callable[..., GaugeSet], counter: Callable[..., Counter]) -> None:
+        self.first = gauges(
+            "multikueue_first",
+            "1 for the cluster that Kueue offers jobs first, by MultiKueueConfig.",
+            "config",
+            "cluster",
+        )
+        self.reorders = counter(
+            "multikueue_reorders",
+            "Times that the clusters of a MultiKueueConfig were ordered anew.",
+            "config",
+        )
+        self.left_out = gauges(
+            "multikueue_left_out",
+            "Eligible clusters that a MultiKueueConfig has no room for, of 20.",
+            "config",
+        )
+        self.refused = gauges(
+            "multikueue_refused",
+            "1 while the clusters of a MultiKueueConfig are not ordered: it is somebody else's,"
+            " another Placement orders it, or the hub refuses to read or write it.",
+            "config",
+        )
 
 
 class ReconcilerMetrics:
@@ -205,6 +233,7 @@ class ReconcilerMetrics:
         self.maintenance_late = gauges(
             "maintenance_late", "1 if a drain will not be done when its window ends.", "cluster"
         )
+        self.multikueue = MultiKueueMetrics(gauges, counter)
         self.state_pushes = counter(
             "state_pushes", "Snapshots by outcome: pushed, unchanged or failed.", "outcome"
         )

@@ -27,6 +27,7 @@ from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.maintenance import MaintenanceController
 from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.reconciler.moves.controller import MoveController
+from gitops_dsf.reconciler.multikueue.controller import MultiKueueController
 from gitops_dsf.reconciler.pacing.controller import PaceController
 from gitops_dsf.reconciler.proposals.controller import ProposalController
 from gitops_dsf.reconciler.rawscores import RawScoreController
@@ -191,6 +192,10 @@ def _controllers(
         "maintenance": MaintenanceController(context).run,
         "pace": PaceController(context, pace=settings.spec.pace).run,
     }
+    if settings.multi_kueue_namespaces:
+        controllers["multikueue"] = MultiKueueController(
+            context, namespaces=settings.multi_kueue_namespaces
+        ).run
     git = settings.git
     if git is not None and spec.state.enabled:
         raw: RawScoreController | None = None

@@ -83,9 +83,10 @@ class Target:
         words = path.strip("/").split("/")
         base, rest = (words[:2], words[2:]) if words[0] == "api" else (words[:3], words[3:])
         namespace = ""
-        if rest[0] == "namespaces" and len(rest) > 2:
+        if len(rest) > 2 and rest[0] == "namespaces":
             namespace, rest = rest[1], rest[2:]
-        plural, name, sub = [*rest, "", ""][:3]
+        # The path of a group, which discovery asks for, names no collection.
+        plural, name, sub = [*rest, "", "", ""][:3]
         return cls(
             collection="/" + "/".join([*base, plural]),
             plural=f"{plural}.{base[1]}" if base[1] in QUALIFIED else plural,

@@ -5,7 +5,7 @@ informers show the same moment.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -105,7 +105,7 @@ class HubView:
         )
         for informer in self.informers:
             informer.on_bug = on_bug
-            broken.labels(resource=informer.resource).set_function(partial(_is_broken, informer))
+            show_broken(broken, informer, informer.resource)
 
     @property
     def waits_for(self) -> str:
@@ -140,10 +140,22 @@ class HubView:
             self.masks.name: self.masks.run,
             self.maintenance.name: self.maintenance.run,
         }
-        async with asyncio.TaskGroup() as group:
-            for name, run in sources.items():
-                # A bug in one must not make the others read their lists again.
-                group.create_task(keep(f"watch of {name}", run, failed=self._on_bug))
+        await follow(sources, self._on_bug)
+
+
+async def follow(
+    sources: Mapping[str, Callable[[], Awaitable[None]]], on_bug: Callable[[], None]
+) -> None:
+    """Runs informers and polls, by name, until it is cancelled. `on_bug` counts each bug."""
+    async with asyncio.TaskGroup() as group:
+        for name, run in sources.items():
+            # A bug in one must not make the others read their lists again.
+            group.create_task(keep(f"watch of {name}", run, failed=on_bug))
+
+
+def show_broken(gauge: Gauge, informer: Informer[Any], resource: str) -> None:
+    """Shows whether an informer is broken, by the label resource."""
+    gauge.labels(resource=resource).set_function(partial(_is_broken, informer))
 
 
 def _is_broken(informer: Informer[Any]) -> float:
