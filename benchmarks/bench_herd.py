@@ -5,8 +5,10 @@
 Load moves with the applications, and scores measure it late and with noise. A cluster loses half of
 its capacity after 30 minutes, another one fails after 2.5 hours, and one joins after 4.5 hours.
 There is no cooldown, which would forbid moves back whatever the scores say. The case that has goals
-runs with several seeds of the noise, and the worst of them counts. Also what one admission costs in
-a wide fleet. Exits with 1 when a goal is missed.
+runs with several seeds of the noise, and the worst of them counts.
+
+In another fleet nothing happens, but one cluster always says that it is free: with and without
+verification. Also what one admission costs in a wide fleet. Exits with 1 when a goal is missed.
 """
 
 import resource
@@ -23,7 +25,17 @@ from gitops_dsf.pacing.admit import Situation, admit
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.repository.model.reconciler import Pace
-from tests.support.closedloop import DELAY, HOUR, RANGE, Event, Loop, Outcome, fleet, hub_of
+from tests.support.closedloop import (
+    DELAY,
+    HOUR,
+    RANGE,
+    VERIFICATION,
+    Event,
+    Loop,
+    Outcome,
+    fleet,
+    hub_of,
+)
 
 PACE = Pace(concurrent=2, arrivals_per_cluster=1, settle_seconds=DELAY + RANGE, cooldown_seconds=0)
 HALF = HOUR // 2
@@ -47,12 +59,17 @@ DEMANDS: dict[str, Callable[[int], int]] = {
     "demand half": lambda load: round(load / 2),
     "demand double": lambda load: load * 2,
 }
+LIAR = "c05"
+LIES = {LIAR: 200.0}
+"""Points by which its scores are too high: it always says that it is free."""
+QUIET = fleet(clusters=20, applications=200, events=(), seconds=END)
+WITHOUT_STOP = PACE.model_copy(update={"stop_after_returns": 100})
 WIDE_CLUSTERS = 3500
 WIDE_PLACEMENTS = 1000
 
 
 def main() -> int:
-    return shown((*in_a_loop(), *in_a_wide_fleet()))
+    return shown((*in_a_loop(), *with_a_liar(), *in_a_wide_fleet()))
 
 
 def in_a_loop() -> Iterator[Figure]:
@@ -88,6 +105,27 @@ def _outcome(case: str, outcome: Outcome) -> Iterator[Figure]:
     yield Figure(f"{case}: worst overload", outcome.overload, None, "%")
     for event, span in SPANS.items():
         yield Figure(f"{case}: settled after {event}", outcome.settled(*span), None, "s")
+
+
+def with_a_liar() -> Iterator[Figure]:
+    """What a cluster does that always says that it is free."""
+    for case, outcome in {
+        "believed": Loop(QUIET, pace=PACE, lies=LIES).run(),
+        "verified": Loop(QUIET, pace=PACE, lies=LIES, verified=VERIFICATION).run(),
+        "verified, never stopped": Loop(
+            QUIET, pace=WITHOUT_STOP, lies=LIES, verified=VERIFICATION
+        ).run(),
+    }.items():
+        moves = sum(move.target == LIAR for move in outcome.moves)
+        stopped = "" if outcome.stopped_at is None else f"stopped after {outcome.stopped_at:.0f} s"
+        yield Figure(f"a liar, {case}: moves to it", moves, note=stopped)
+        yield Figure(f"a liar, {case}: returned", outcome.returned)
+        yield Figure(f"a liar, {case}: worst overload", outcome.overload, None, "%")
+        yield Figure(f"a liar, {case}: overload over time", outcome.overload_hours, None, "% h")
+    # Nobody pays for the verification of honest clusters but with time.
+    honest = Loop(START, pace=PACE, verified=VERIFICATION).run()
+    yield from _outcome("honest, verified", honest)
+    yield Figure("honest, verified: returned", honest.returned, 0)
 
 
 def in_a_wide_fleet() -> Iterator[Figure]:

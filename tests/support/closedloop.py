@@ -6,21 +6,32 @@ items and ledger as on a hub.
 from __future__ import annotations
 
 import random
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
-from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, PacedTerm
+from gitops_dsf.hub.pace import (
+    HOLD_WEIGHT,
+    MOVES_SCORE,
+    PacedRanking,
+    PacedTerm,
+    Verification,
+    VerifiedBy,
+)
 from gitops_dsf.hub.scores import PublishedScore, score_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.items import items_of
-from gitops_dsf.pacing.ledger import Ledger, LedgerMove, remembered
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase, remembered
+from gitops_dsf.pacing.ledger import Outcome as MoveOutcome
 from gitops_dsf.pacing.progress import advance
+from gitops_dsf.pacing.verification import Reading
+from gitops_dsf.pacing.verifier import NOT_VERIFIED, Evidence, begun_by
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, simulate_placement
 from tests.unit.simulator.hub import GROUP, exact, hub
@@ -38,8 +49,25 @@ WEIGHT, STEADY = 5, 1
 STICKINESS: Final = 100 * STEADY / WEIGHT
 
 HOUR: Final = 3600
+NO_LIES: Final[Mapping[str, float]] = MappingProxyType({})
 NOISE: Final = 3.0
 """Standard deviation of a measurement, in points."""
+VERIFICATION: Final = Verification(
+    checks=(
+        VerifiedBy(
+            scorer="success",
+            resource="success",
+            dimension="success",
+            at_least=95,
+            for_seconds=300,
+            delay=DELAY,
+        ),
+    ),
+    seconds=HOUR / 2,
+    hold_seconds=6 * HOUR,
+    revision="1",
+)
+"""The new cluster carries 95 % of its load for five minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +113,12 @@ class Outcome:
     """Without those from lost clusters."""
     overload: float = 0.0
     """The worst, in points."""
+    overload_hours: float = 0.0
+    """The overload of all clusters together over the time, in points times hours."""
+    returned: int = 0
+    """Moves that went back because their checks failed."""
+    stopped_at: int | None = None
+    """When so many had returned that the fleet stopped."""
     under_way: int = 0
     """The most admitted moves at a time."""
     arriving: int = 0
@@ -124,11 +158,18 @@ class Loop:
         demand: Callable[[int], int] = lambda load: load,
         exact: bool = False,
         seed: int = 1,
+        lies: Mapping[str, float] = NO_LIES,
+        verified: Verification | None = None,
     ) -> None:
         """`demand` says what is written for an application of a load.
 
-        With `exact` the scores are those of the moment, without noise.
+        With `exact` the scores are those of the moment, without noise. `lies` are the points by
+        which the scores of clusters are too high. With `verified` the old copy stays until the
+        score `success` of the new cluster passes: what part of its load the cluster can carry, in
+        percent.
         """
+        self._verified = verified
+        self._lies = lies
         self._fleet, self._pace, self._exact = fleet, pace, exact
         self._noise = 0.0 if exact else NOISE
         self._random = random.Random(seed)
@@ -142,12 +183,14 @@ class Loop:
         self._scores: dict[str, PublishedScore] = {}
         self._items: Mapping[str, Mapping[str, int]] = {}
         self._ledger = Ledger()
+        self._starts = defaultdict[tuple[str, str], float](float)
+        """When the copy of an application on a cluster is healthy, if it has to start."""
         late, mean = (0.0, 0.0) if exact else (DELAY, float(RANGE))
         self._paced: dict[str, Paced] = {}
         self._state = self._built()
         for name, load in fleet.loads.items():
             term = PacedTerm("free", "free", WEIGHT, demand=demand(load), delay=late, range=mean)
-            ranking = PacedRanking((term,), steady=STEADY)
+            ranking = PacedRanking((term,), steady=STEADY, verification=verified)
             key = f"ns/{name}"
             self._paced[key] = Paced.of(self._state.placement(key), ranking)
         self.outcome = Outcome()
@@ -172,6 +215,8 @@ class Loop:
         used, outcome = self._used(), self.outcome
         outcome.free = {name: size - used[name] for name, size in self._capacity.items() if size}
         outcome.overload = max(outcome.overload, *(-free for free in outcome.free.values()))
+        missing = sum(-free for free in outcome.free.values() if free < 0)
+        outcome.overload_hours += missing * TICK / HOUR
         # A small cluster may have less to give than others when it is empty.
         low = min(free for name, free in outcome.free.items() if used[name])
         if max(outcome.free.values()) - low > STICKINESS:
@@ -208,6 +253,7 @@ class Loop:
             )
             kept.append(capacity - used[name])
             value = sum(kept) / len(kept) + self._random.gauss(0, self._noise)
+            value += self._lies.get(name, 0.0)
             self._scores[name] = score_of({"free": max(-100, min(100, round(value)))})
 
     def _see(self) -> None:
@@ -225,15 +271,21 @@ class Loop:
             decided=decided,
             published=moving,
             finished=self._finished,
+            evidence=self._evidence(now),
+            pace=pace,
             now=now,
         )
+        self._verify(ledger, now)
         kept = remembered(pace, (each.ranking for each in self._paced.values()))
         ledger = ledger.pruned(kept=kept, now=now)
         situation = Situation(
             hub=self._state, paced=self._paced, ledger=ledger, pace=pace, now=_moment(now)
         )
         admitted = admit(situation).moves
-        self._ledger = ledger.adding(move_of(each, now) for each in admitted)
+        evidence = self._evidence(now)
+        self._ledger = ledger.adding(
+            begun_by(evidence, move_of(desired, now)) for desired in admitted
+        )
         self._items = items_of(self._ledger.under_way, {})
         under_way = [each for each in self._ledger.under_way if each.admitted]
         self.outcome.under_way = max(self.outcome.under_way, len(under_way))
@@ -242,7 +294,45 @@ class Loop:
         self._see()
 
     def _finished(self, move: LedgerMove) -> bool:
-        return move.source not in self._copies[move.placement.partition("/")[2]]
+        return move.source not in self._copies[_name(move.placement)]
+
+    def _evidence(self, now: int) -> Evidence:
+        """What verified moves are judged by, measured now."""
+        if self._verified is None:
+            return NOT_VERIFIED
+        used = self._used()
+
+        def read(_check: VerifiedBy, cluster: str) -> Reading:
+            carried = 100 * self._capacity[cluster] / max(used[cluster], self._capacity[cluster], 1)
+            return Reading(value=round(carried), written=now, unbroken=True)
+
+        def old_copies(placement: str) -> Iterable[str]:
+            name = _name(placement)
+            return [cluster for cluster in self._copies[name] if cluster != self._decided[name]]
+
+        return Evidence(
+            verifications=dict.fromkeys(self._paced, self._verified),
+            read=read,
+            arrived=lambda move: self._starts[_name(move.placement), move.target] <= now,
+            can_return=lambda _placement, cluster: self._capacity[cluster] > 0,
+            old_copies=old_copies,
+        )
+
+    def _verify(self, ledger: Ledger, now: int) -> None:
+        """Old copies of moves that passed go, and so do those that came back."""
+        if ledger.stopped_since and self.outcome.stopped_at is None:
+            self.outcome.stopped_at = now
+        self.outcome.returned += sum(
+            move.outcome is MoveOutcome.RETURNED and move.phase_since == now
+            for move in ledger.moves
+        )
+        if self._verified is None:
+            return
+        for move in ledger.under_way:
+            name = _name(move.placement)
+            may_go = move.passed_at or (move.returning and move.phase is Phase.HANDOVER)
+            if may_go and self._copies[name].get(move.source) == float("inf"):
+                self._copies[name][move.source] = now + TICK
 
     def _decide(self, now: int) -> None:
         """One pass of OCM over each Placement."""
@@ -263,7 +353,11 @@ class Loop:
             self.outcome.moves.append(
                 Moved(at=now, application=name, source=source, target=cluster)
             )
-            self._copies[name][source] = now + self._random.choice((60, 120))
+            starts = now + self._random.choice((60, 120))
+            if self._verified is None:
+                self._copies[name][source] = starts
+            elif cluster not in self._copies[name]:
+                self._starts[name, cluster] = starts
         self._copies[name][cluster] = float("inf")
         self._decided[name] = cluster
 
@@ -296,6 +390,11 @@ def _documents(capacities: Mapping[str, float], names: Iterable[str]) -> Iterato
         )
         spec = {"numberOfClusters": 1, "prioritizerPolicy": policy}
         yield {"kind": "Placement", "metadata": {"name": name, "namespace": "ns"}, "spec": spec}
+
+
+def _name(placement: str) -> str:
+    """Of the application."""
+    return placement.partition("/")[2]
 
 
 def _moment(now: int) -> datetime:

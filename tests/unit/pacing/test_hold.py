@@ -20,7 +20,7 @@ from gitops_dsf.pacing.publication import ItemWrites
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.resolve.paced_rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate
-from tests.support.closedloop import DELAY, HOUR, RANGE, Event, Loop, fleet, herd
+from tests.support.closedloop import DELAY, HOUR, RANGE, VERIFICATION, Event, Loop, fleet, herd
 from tests.unit.pacing.fleet import MOMENT
 from tests.unit.simulator.hub import cluster, exact, hub
 
@@ -255,4 +255,39 @@ def test_a_fleet_that_changes_is_evened_out_without_a_move_back() -> None:
     assert found.arriving == PACE.arrivals_per_cluster
     assert found.settled(0, HOUR) < HOUR
     assert found.settled(HOUR, 2 * HOUR) < HOUR
+    assert found.free["c06"] < 100, "the new cluster is used"
+
+
+LIES = {"c05": 200.0}
+"""Always says that it is free."""
+
+
+def test_a_cluster_that_lies_is_overloaded_only_until_the_checks_have_failed() -> None:
+    """Applications that make it too full come back. Without checks they stay, and more follow."""
+    quiet = fleet(clusters=6, applications=60, events=[], seconds=4 * HOUR)
+    believed = Loop(quiet, pace=PACE, lies=LIES).run()
+    verified = Loop(quiet, pace=PACE, lies=LIES, verified=VERIFICATION).run()
+    assert (believed.returned, verified.returned) == (0, 1)
+    assert believed.overload > 40
+    assert verified.overload <= 10
+    assert verified.overload_hours < believed.overload_hours / 10
+    assert verified.under_way <= PACE.concurrent
+
+
+def test_a_fleet_with_too_many_returns_stops_for_good() -> None:
+    """The cluster carries half of what it says, so hardly an application may stay there."""
+    half = Event(at=0, cluster="c05", capacity=45)
+    quiet = fleet(clusters=6, applications=60, events=[half], seconds=4 * HOUR)
+    found = Loop(quiet, pace=PACE, lies=LIES, verified=VERIFICATION).run()
+    assert found.stopped_at is not None
+    assert found.returned == PACE.stop_after_returns == 3
+    assert max(move.at for move in found.moves) <= found.stopped_at + VERIFICATION.seconds
+
+
+def test_honest_clusters_pass_their_checks() -> None:
+    """The twin: a fleet that changes is evened out as without checks, and nothing returns."""
+    found = Loop(FLEET, pace=PACE, verified=VERIFICATION).run()
+    assert found.moves
+    assert (found.returned, found.back, found.stopped_at) == (0, 0, None)
+    assert found.overload <= 5
     assert found.free["c06"] < 100, "the new cluster is used"
