@@ -9,7 +9,7 @@ discovery. Writes validate strictly: an unknown or duplicate field is an error.
 import json
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -321,6 +321,24 @@ class Client:
         events = [json.loads(line) for line in answer.text.splitlines()]
         assert all(event["type"] != "ERROR" for event in events), events[-1]
         return [event["object"] for event in events]
+
+    def follow(self, path: str, *, since: str, seconds: int) -> Iterator[tuple[str, Object]]:
+        """The same with the types of the events, each as it comes, for so many seconds.
+
+        With bookmarks, which are versions of the collection and not of an object.
+        """
+        query = {
+            "watch": "1",
+            "resourceVersion": since,
+            "timeoutSeconds": str(seconds),
+            "allowWatchBookmarks": "true",
+        }
+        with self._http.stream("GET", path, params=query) as answer:
+            answer.raise_for_status()
+            for line in answer.iter_lines():
+                event = json.loads(line)
+                assert event["type"] != "ERROR", event
+                yield event["type"], event["object"]
 
     def _resource(self, version: str, kind: str) -> _Resource:
         known = self._resources.get(version, {})

@@ -8,6 +8,7 @@ that past and present are one series.
 
 import json
 import subprocess
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,12 @@ class LoadExporter(ThreadServer):
 
     def __init__(self) -> None:
         self._values = values = dict[str, float]()
+        self.scrapes = scrapes = list[float]()
+        """Unix times."""
 
         class ExporterHandler(Handler):
             def serve(self) -> None:
+                scrapes.append(time.time())
                 text = "".join(f"{name} {value!r}\n" for name, value in dict(values).items())
                 self.send(200, text.encode(), media="text/plain; version=0.0.4; charset=utf-8")
 
@@ -54,6 +58,10 @@ class LoadExporter(ThreadServer):
     def set(self, name: str, labels: Mapping[str, str], value: float) -> None:
         """Set one series; it keeps the value until it is set again."""
         self._values[series(name, labels)] = value
+
+    def unset(self, name: str, labels: Mapping[str, str]) -> None:
+        """Ends one series."""
+        self._values.pop(series(name, labels), None)
 
 
 def ask(url: str, query: str) -> list[dict[str, Any]]:
