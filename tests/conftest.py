@@ -34,6 +34,7 @@ LONGEST = (
     "integration/preview/test_wide.py",
     "integration/agent/test_process_end.py",
     "integration/agent/test_isolation.py",
+    "integration/reconciler/pacing/test_verified_moves.py",
     "unit/agent/test_query_scores.py",
     "unit/agent/test_many_results.py",
     "contract/test_version.py",

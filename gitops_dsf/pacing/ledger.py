@@ -22,6 +22,11 @@ from gitops_dsf.repository.model.reconciler import Pace
 
 MAX_MOVES: Final = 20_000
 """Entries of a ledger: no ConfigMap is larger."""
+REMEMBERED_SECONDS: Final = 3600.0
+"""A verified move stays for so long after its end, at least: people look how it ended.
+
+What failed and could not return is verified anew afterwards.
+"""
 MAX_HOLDS: Final = 2_000
 """Pairs of an application and a cluster that are held apart."""
 MAX_RETURNS: Final = 100
@@ -221,11 +226,15 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
     def pruned(self, *, kept: float, now: float) -> "Ledger":
         """Without moves that nothing depends on.
 
-        `kept` is how many seconds a move matters after it ended.
+        `kept` is how many seconds a move matters after it ended. One that was verified stays for
+        an hour at least.
         """
         moves: list[LedgerMove] = []
         for move in self.moves:
-            if move.under_way or now < move.phase_since + kept:
+            seconds = kept
+            if move.outcome is not None or move.returning:
+                seconds = max(kept, REMEMBERED_SECONDS)
+            if move.under_way or now < move.phase_since + seconds:
                 moves.append(move)
         if self.omitted and now >= self.whole_after:
             # What was left out would have been pruned by now, so the ledger is complete again.

@@ -79,9 +79,12 @@ def value_of(score: PublishedScore | None, check: VerifiedBy, *, now: float) -> 
     """
     if score is None or score.failure is not None or score.valid_until is None:
         return None
-    until = score.valid_until.timestamp()
-    refreshed = written_at(score, check) + check.lifetime * REFRESH_FRACTION
-    if now > until or now > refreshed + check.delay + SLACK_SECONDS:
+    written = written_at(score, check)
+    refreshed = written + check.lifetime * REFRESH_FRACTION
+    if now > score.valid_until.timestamp() or now > refreshed + check.delay + SLACK_SECONDS:
+        return None
+    # It was written with a longer lifetime, before somebody changed that in git.
+    if written > now + SLACK_SECONDS:
         return None
     return score.get(check.dimension)
 

@@ -33,8 +33,6 @@ from tests.support.virtual_time import wall
 from tests.unit.simulator.hub import exact
 
 SLO = "shop-slo"
-LIFETIME = 900.0
-REFRESH_SECONDS = 450.0
 GOOD = {
     "health": {"status": "Healthy"},
     "sync": {"status": "Synced"},
@@ -48,7 +46,7 @@ CHECK = VerifiedBy(
     for_seconds=600.0,
     delay=60.0,
     range=60.0,
-    lifetime=LIFETIME,
+    lifetime=900.0,
 )
 VERIFICATION = Verification(checks=(CHECK,), seconds=1800.0, hold_seconds=21_600.0, revision="r1")
 
@@ -168,7 +166,8 @@ class VerifyHub(PaceHub):
                     continue
                 value = self.quality.get(cluster, 90)
                 last, written = self._slo.get(cluster, (0, -1e9))
-                if value is None or (value == last and wall() < written + REFRESH_SECONDS):
+                refresh = self.verification.checks[0].lifetime / 2
+                if value is None or (value == last and wall() < written + refresh):
                     continue
                 self.publish(cluster, value)
             await asyncio.sleep(10)
@@ -176,7 +175,8 @@ class VerifyHub(PaceHub):
     def publish(self, cluster: str, value: int) -> None:
         """Writes the score of a cluster now."""
         self._slo[cluster] = (value, wall())
-        until = stamp(datetime.fromtimestamp(wall() + LIFETIME, UTC))
+        lifetime = self.verification.checks[0].lifetime
+        until = stamp(datetime.fromtimestamp(wall() + lifetime, UTC))
         self.put(
             "addonplacementscores",
             SLO,
