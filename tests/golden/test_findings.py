@@ -17,6 +17,7 @@ from tests.golden import (
     findings_boundaries,
     findings_cases,
     findings_maintenance,
+    findings_multikueue,
     findings_pace,
     findings_score_tests,
     findings_sources,
@@ -61,6 +62,7 @@ GROUPS = {
     **groups(findings_boundaries),
     "pace": findings_pace.CASES,
     "maintenance": findings_maintenance.CASES,
+    "multikueue": findings_multikueue.CASES,
     "verification": findings_verification.CASES,
 }
 CASES = _once(case for cases in GROUPS.values() for case in cases.items())

@@ -171,7 +171,8 @@ class Ranking(Authored):
 class MultiKueue(Authored):
     """The MultiKueueConfig whose clusters the reconciler keeps in the order of the scores."""
 
-    config: DnsName
+    # AdmissionChecks refuse names with dots, and longer ones (Kueue 0.19.2).
+    config: DnsLabel
     """Name of the MultiKueueConfig. The reconciler creates it, and nobody else may write it. An
     AdmissionCheck with controllerName kueue.x-k8s.io/multikueue names it.
     """

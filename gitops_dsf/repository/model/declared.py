@@ -93,6 +93,8 @@ class Declared:
     application_sets: tuple[Item[RawApplicationSet], ...]
     score_tests: tuple[Item[ScoreTest], ...]
     maintenance: tuple[Item[Maintenance], ...]
+    foreign: tuple[Document, ...]
+    """Documents of kinds that are not read. Nothing is rendered for them."""
     left_out: frozenset[tuple[str, str]]
     """Kind and name of written objects that could not be read; an empty name stands for any."""
     broken: tuple[Document, ...]

@@ -61,6 +61,7 @@ def declare(loaded: Loaded) -> Declared:
     known = {finding.position for finding in diagnostics.items}
     items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
     broken: list[Document] = []
+    foreign: list[Document] = []
     left_out: set[tuple[str, str]] = set()
     for finding in loaded.diagnostics:
         if finding.code in _UNREADABLE:
@@ -73,6 +74,8 @@ def declare(loaded: Loaded) -> Declared:
             diagnostics.add([unknown])
             if unknown.severity is Severity.ERROR:
                 left_out |= {(kind, _valid_name(document)) for kind in _meant_kinds(document)}
+            else:
+                foreign.append(document)
             continue
         diagnostics.add(_wrong_folder(document))
         value = _validate(model, document, known=known, diagnostics=diagnostics)
@@ -97,6 +100,7 @@ def declare(loaded: Loaded) -> Declared:
         application_sets=by_kind.get("ApplicationSet", ()),
         score_tests=by_kind.get("ScoreTest", ()),
         maintenance=by_kind.get("Maintenance", ()),
+        foreign=tuple(foreign),
         left_out=frozenset(left_out),
         broken=tuple(broken),
         diagnostics=tuple(diagnostics.all()),
