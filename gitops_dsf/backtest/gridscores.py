@@ -56,6 +56,19 @@ class GridScores:
         column = self._published(resource, dimension, cluster)
         return None if column is None else column != ABSENT
 
+    def known(self, resource: str, dimension: str, cluster: str) -> Column | None:
+        """The score at each point; ABSENT where there is none, or where it has expired.
+
+        None if it is never published.
+        """
+        column = self._published(resource, dimension, cluster)
+        if column is None:
+            return None
+        for expiry in self.tracks[resource][cluster].expiries:
+            is_over = (self.times > expiry.until) & (self.times < expiry.renewed)
+            column[is_over] = ABSENT
+        return column
+
     def _published(self, resource: str, dimension: str, cluster: str) -> Column | None:
         """The score at each point; ABSENT where there is none."""
         track = self.tracks.get(resource, {}).get(cluster)

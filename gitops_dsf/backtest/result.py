@@ -148,6 +148,27 @@ class DemandAdvice(Struct, frozen=True, kw_only=True):
     field: AdvisedField
 
 
+class VerifierEstimate(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How often a check of moves would have failed where the Placement would have run.
+
+    An estimate: the past has the scores of the application where it really ran.
+    """
+
+    scorer: str
+    dimension: str
+    at_least: int | None = None
+    no_worse_than: int | None = None
+    for_seconds: float
+    seconds: float
+    """For how long the Placement was on a cluster and the score was known there."""
+    failing_seconds: float
+    """For how long of that the score was too low, in stretches of `for_seconds` or longer."""
+    failures: int
+    """These stretches."""
+    unknown: str = ""
+    """Why nothing is known of the score; empty if something is."""
+
+
 class BacktestSpan(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is compared."""
 
@@ -172,6 +193,8 @@ class BacktestSide(Struct, frozen=True, kw_only=True):
     """Demands of paced Placements that are better than those written."""
     unpaced: Mapping[str, str] = {}
     """Paced Placements that take no part in the pace, and why."""
+    verification: Mapping[str, tuple[VerifierEstimate, ...]] | UnsetType = UNSET
+    """How often checks would have failed; absent if no Placement verifies its moves."""
 
 
 class BacktestResult(Struct, frozen=True, kw_only=True):

@@ -8,15 +8,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from gitops_dsf.backtest.advice import DEADBANDS
 from gitops_dsf.backtest.figures import figures, is_short
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.phases import moves_with_phases
 from gitops_dsf.backtest.rawscores import Results
-from gitops_dsf.backtest.result import BacktestSide, Figures
+from gitops_dsf.backtest.result import BacktestSide, Figures, VerifierEstimate
 from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.track import Tracks, all_tracks
+from gitops_dsf.backtest.verification import estimate, not_known
 from gitops_dsf.fleetbacktest.advice import advice_on, demands_of
 from gitops_dsf.fleetbacktest.history import Beginning, Histories, RevisionHistory, history_of
 from gitops_dsf.fleetbacktest.questions import HistoryQuestion
@@ -218,6 +220,7 @@ class RevisionComparison:
             gaps=dict(revision.gaps()),
             advice={},
             unpaced=_without_pace(revision, backtest),
+            verification=_estimates(revision, backtest) or UNSET,
         )
         # Without other deadbands nothing was tried, and a short history says nothing about
         # settings.
@@ -247,6 +250,26 @@ def _figures(
         moves = replayed.get(key, ())
         by_key[key] = figures(backtest, key, window=window, replayed=moves)
     return by_key
+
+
+def _estimates(
+    revision: RevisionHistory, backtest: Backtest
+) -> Mapping[str, tuple[VerifierEstimate, ...]]:
+    """How often the checks of each verified Placement would have failed."""
+    estimates: dict[str, tuple[VerifierEstimate, ...]] = {}
+    for key, verification in revision.verifications.items():
+        line = backtest.lines.get(key)
+        if line is None:
+            continue
+        of_placement: list[VerifierEstimate] = []
+        for check in verification.checks:
+            reason = revision.unread.get(check.resource)
+            if reason is not None:
+                of_placement.append(not_known(check, reason))
+            else:
+                of_placement.append(estimate(line, check, backtest.scores))
+        estimates[key] = tuple(of_placement)
+    return estimates
 
 
 def _undecided(backtest: Backtest) -> dict[str, str]:

@@ -19,7 +19,7 @@ from gitops_dsf.backtest.track import Track, Tracks
 from gitops_dsf.fleetbacktest.questions import Questions, questions_of
 from gitops_dsf.fleetbacktest.span import HistorySpan
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.pace import paced_ranking
+from gitops_dsf.hub.pace import Verification, paced_ranking
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.desired import Paced
@@ -69,6 +69,8 @@ class RevisionHistory:
     """Paced Placements that are not asked for."""
     ranks: Mapping[str, tuple[str, ...]]
     """The scores that each Placement ranks by."""
+    verifications: Mapping[str, Verification]
+    """What must hold after moves of a Placement, of those that are verified."""
     questions: Questions
     publishers: Mapping[int | None, dict[str, dict[str, GridPublisher]]]
     """By deadband that is tried (None: as written), by score, then by cluster."""
@@ -78,13 +80,23 @@ class RevisionHistory:
     """Points without a result, by score, then by cluster."""
     leading: dict[str, dict[str, int]] = field(default_factory=dict)
     """How many of these come before the first result."""
+    unread: dict[str, str] = field(default_factory=dict)
+    """Scores without a known past, and why. Decisions need those that rank only."""
 
     @property
     def grid(self) -> TimeGrid:
         """The points of the whole span at which the revision decides."""
-        # The shortest interval: no score changes between two of its points.
-        intervals = [_interval(scorer) for scorer in self.questions.scorers.values()]
+        # The shortest interval: no score that ranks changes between two of its points.
+        ranking = self._ranking()
+        intervals: list[int] = []
+        for resource, scorer in self.questions.scorers.items():
+            if resource in ranking:
+                intervals.append(_interval(scorer))
         return self.span.grid(min(intervals, default=DEFAULT_STEP))
+
+    def _ranking(self) -> frozenset[str]:
+        """The scores that rank; others only verify."""
+        return frozenset(resource for ranked in self.ranks.values() for resource in ranked)
 
     def clusters_of(self, resource: str) -> Collection[str]:
         """The clusters on which a score is published."""
@@ -100,6 +112,7 @@ class RevisionHistory:
     def leave_out(self, resource: str, reason: str) -> None:
         """Goes on without a score, because its history was not read to the end."""
         self.forget({resource: reason})
+        self.unread[resource] = reason
         for by_resource in self.publishers.values():
             by_resource.pop(resource, None)
         self.missing.pop(resource, None)
@@ -113,7 +126,9 @@ class RevisionHistory:
         for cluster in self.clusters_of(resource):
             raw_scores = results.get(cluster) or nothing
             for by_resource in self.publishers.values():
-                by_resource[resource][cluster].add(first, raw_scores)
+                # Other deadbands are tried of scores that rank only.
+                if resource in by_resource:
+                    by_resource[resource][cluster].add(first, raw_scores)
             if leading.get(cluster, 0) == first:
                 is_known = ~np.isnan([*raw_scores.values()]).all(axis=0)
                 before = int(is_known.argmax()) if is_known.any() else count
@@ -139,6 +154,7 @@ class RevisionHistory:
                 score_name = self.questions.scorers[resource].score_name
                 reasons[resource] = f"the history has no result of {score_name} in this time"
         self.forget(reasons)
+        self.unread |= reasons
         return histories
 
     def begin(self, tracks: Tracks, *, earliest: float) -> Beginning:
@@ -182,8 +198,14 @@ class RevisionHistory:
         return max(sorted(late), key=begins.__getitem__, default=None)
 
     def gaps(self) -> Iterator[tuple[str, Mapping[str, float]]]:
-        """The missing share of points of each score that has gaps, by cluster."""
+        """The missing share of points of each score that ranks and has gaps, by cluster.
+
+        A score that verifies is often missing where the application does not run.
+        """
+        ranking = self._ranking()
         for resource, missing in self.missing.items():
+            if resource not in ranking:
+                continue
             count = self.span.grid(_interval(self.questions.scorers[resource])).count
             # Before its first result a score did not exist, which is no gap. If there is no result
             # at all, everything is a gap.
@@ -216,24 +238,31 @@ def history_of(
     typed = typed_placements(fleet, only)
     placements = dict(typed)
     paced: dict[str, Paced] = {}
+    verifications: dict[str, Verification] = {}
     for key, placement in typed.items():
         # With the weights on the hub a paced Placement never moves, so the pace is replayed apart.
         ranking = paced_ranking(placement)
         if ranking is not None:
             paced[key] = Paced.of(placement, ranking)
             placements[key] = paced[key].written
+            if ranking.verification is not None:
+                verifications[key] = ranking.verification
     ranks: dict[str, tuple[str, ...]] = {}
     resources: list[str] = []
     for key, placement in placements.items():
         ranks[key] = tuple(score.resource for score in ranked_by(placement))
         resources.extend(ranks[key])
+    ranking_resources = frozenset(resources)
+    for verification in verifications.values():
+        resources.extend(check.resource for check in verification.checks)
     questions = questions_of(resources, fleet=fleet, before=before, cluster_label=cluster_label)
     # Each deadband publishes other scores of the same raw ones, which are read only once.
     publishers: dict[int | None, dict[str, dict[str, GridPublisher]]] = {}
     for deadband in (None, *deadbands):
         publishers[deadband] = {}
         for resource, scorer in questions.scorers.items():
-            publishers[deadband][resource] = _publishers(fleet, scorer, deadband, span)
+            if deadband is None or resource in ranking_resources:
+                publishers[deadband][resource] = _publishers(fleet, scorer, deadband, span)
     not_asked_for: list[str] = []
     for key in applied(fleet).placements:
         if key not in typed and is_paced(fleet, key):
@@ -246,10 +275,12 @@ def history_of(
         paced=paced,
         not_asked_for=tuple(not_asked_for),
         ranks=ranks,
+        verifications=verifications,
         questions=questions,
         publishers=publishers,
     )
     history.forget(questions.reasons)
+    history.unread |= questions.reasons
     return history
 
 

@@ -24,7 +24,8 @@ def verification_text(verification: Verification) -> str:
 
 def check_condition(check: VerifiedBy) -> str:
     """Formats `slo/shop at least 80 for 10 min`."""
-    return f"{check_name(check)} {bound_text(check)} for {seconds_text(check.for_seconds)}"
+    bound = bound_text(check.at_least, check.no_worse_than)
+    return f"{check_name(check)} {bound} for {seconds_text(check.for_seconds)}"
 
 
 def check_name(check: VerifiedBy) -> str:
@@ -32,11 +33,11 @@ def check_name(check: VerifiedBy) -> str:
     return prioritizer_text(f"{check.resource}/{check.dimension}")
 
 
-def bound_text(check: VerifiedBy) -> str:
-    """Formats `at least 80`."""
-    if check.at_least is not None:
-        return f"at least {check.at_least}"
-    points = plural(check.no_worse_than or 0, "point")
+def bound_text(at_least: int | None, no_worse_than: int | None) -> str:
+    """Formats `at least 80`, or `at most 10 points worse than before`. One of the two is given."""
+    if at_least is not None:
+        return f"at least {at_least}"
+    points = plural(no_worse_than or 0, "point")
     return f"at most {points} worse than before"
 
 

@@ -27,6 +27,13 @@ def markdown(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) ->
     if rows:
         lines.extend(_table(head, rows))
     lines.extend(_advice(head))
+    estimates = list(sentences.verified(head))
+    if estimates:
+        heading = f"{sentences.ESTIMATE[0].upper()}{sentences.ESTIMATE[1:]}"
+        lines.extend(["", f"**{heading}**", ""])
+        lines.extend(f"- {escaped(text)}" for text in estimates[:MAX_ROWS])
+        if len(estimates) > MAX_ROWS:
+            lines.append(f"- {len(estimates) - MAX_ROWS} more are in the JSON output")
     lines.extend(["", "<details><summary>What a backtest does not know</summary>", ""])
     for key, reason in tuple(head.side.unknown.items())[:MAX_ROWS]:
         lines.append(f"- {code(key)}: {escaped(reason)}")

@@ -138,6 +138,7 @@ def page(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str
         index=_index(head, placements) if len(placements) > 1 else (),
         index_note=_index_note(placements),
         placements=sections,
+        estimates=tuple(sentences.verified(head)),
         unknown=(*sentences.undecided(head), *notes, *sentences.gaps(head), *limits(results)),
     )
 

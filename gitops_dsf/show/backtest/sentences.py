@@ -8,11 +8,20 @@ from msgspec import UNSET
 
 from gitops_dsf.backtest.figures import is_short
 from gitops_dsf.backtest.grid import TimeGrid
-from gitops_dsf.backtest.result import AdvisedField, Figures, PacedFigures, Trial
+from gitops_dsf.backtest.result import (
+    AdvisedField,
+    Figures,
+    PacedFigures,
+    Trial,
+    VerifierEstimate,
+)
 from gitops_dsf.fleetbacktest.result import RevisionResult
-from gitops_dsf.wording import and_text, names_text, plural
+from gitops_dsf.show.movechecks import bound_text, seconds_text
+from gitops_dsf.wording import and_text, names_text, plural, prioritizer_text
 
 MAX_NAMED: Final = 3
+ESTIMATE: Final = "how often verification would have failed (an estimate)"
+"""The heading above the sentences of `verified`."""
 
 
 class DemandText(NamedTuple):
@@ -128,6 +137,31 @@ def demanded(result: RevisionResult, key: str) -> Iterator[DemandText]:
             f" standard deviation of {demand.spread:.1f}"
         )
         yield DemandText(sentence, _field(demand.field))
+
+
+def verified(result: RevisionResult) -> Iterator[str]:
+    """`argocd/shop: slo at least 80 for 10 min: 2 times, for 0.5 of 310.0 h with a known score`."""
+    if result.side.verification is UNSET:
+        return
+    for key, estimates in result.side.verification.items():
+        for estimate in estimates:
+            yield f"{key}: {_estimate(estimate)}"
+
+
+def _estimate(estimate: VerifierEstimate) -> str:
+    name = prioritizer_text(f"{estimate.scorer}/{estimate.dimension}")
+    bound = bound_text(estimate.at_least, estimate.no_worse_than)
+    check = f"{name} {bound} for {seconds_text(estimate.for_seconds)}"
+    hours = estimate.seconds / 3600
+    if estimate.unknown:
+        return f"{check}: not known: {estimate.unknown}"
+    if not estimate.seconds:
+        return f"{check}: not known: the history has no score of it where it would have run"
+    if not estimate.failures:
+        return f"{check}: never in {hours:.1f} h with a known score"
+    times = plural(estimate.failures, "time")
+    failing = estimate.failing_seconds / 3600
+    return f"{check}: {times}, for {failing:.1f} of {hours:.1f} h with a known score"
 
 
 def _field(field: AdvisedField) -> str:

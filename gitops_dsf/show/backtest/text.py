@@ -33,6 +33,9 @@ def backtest_text(results: Sequence[RevisionResult], *, notes: Sequence[str]) ->
         for key in head.side.advice:
             text += _advice(head, key)
         text += printable_lines(_demands(head))
+    estimates = list(sentences.verified(head))
+    if estimates:
+        text += f"\n{sentences.ESTIMATE}\n" + printable_lines(f"  {line}" for line in estimates)
     unknown = [*sentences.undecided(head), *notes, *sentences.gaps(head), *limits(results)]
     text += "\nwhat is not known\n"
     return text + printable_lines(f"  {line}" for line in unknown)

@@ -1,0 +1,131 @@
+"""How often the checks of moves would have failed where a Placement would have run. An estimate.
+
+Not guaranteed: that the application was there. The scores of the past say how it did where it
+really ran, and a backtest decides where it would have run.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gitops_dsf.backtest.decisions import DecisionLine
+from gitops_dsf.backtest.gridscores import Column, GridScores
+from gitops_dsf.backtest.result import VerifierEstimate
+from gitops_dsf.backtest.track import ABSENT
+from gitops_dsf.hub.pace import VerifiedBy
+
+
+class _Stay(NamedTuple):
+    """A Placement on a cluster, and the lowest score with which that is good."""
+
+    cluster: str
+    first: int
+    """The first point at which the score has measured it."""
+    end: int
+    at_least: int
+
+
+class _Arrival(NamedTuple):
+    """When the score of a cluster has measured the application, and when that is good."""
+
+    measured_from: int
+    """A point of the grid."""
+    at_least: int | None
+    """None if nobody knows how the old copy did."""
+
+
+def estimate(line: DecisionLine, check: VerifiedBy, scores: GridScores) -> VerifierEstimate:
+    """How often a check would have failed for the decisions of a Placement."""
+    step = scores.grid.step
+    points = 0
+    failing = 0
+    failures = 0
+    least = max(1, math.ceil(check.for_seconds / step))
+    # An application that flaps is on the same few clusters again and again.
+    columns: dict[str, Column | None] = {}
+    for stay in _stays(line, check, scores):
+        if stay.cluster not in columns:
+            columns[stay.cluster] = scores.known(check.resource, check.dimension, stay.cluster)
+        column = columns[stay.cluster]
+        if column is None:
+            continue
+        values = column[stay.first : stay.end]
+        is_known = values != ABSENT
+        points += int(np.count_nonzero(is_known))
+        for length in _stretches(is_known & (values < stay.at_least)):
+            if length >= least:
+                failing += length
+                failures += 1
+    return VerifierEstimate(
+        scorer=check.scorer,
+        dimension=check.dimension,
+        at_least=check.at_least,
+        no_worse_than=check.no_worse_than,
+        for_seconds=check.for_seconds,
+        seconds=points * step,
+        failing_seconds=failing * step,
+        failures=failures,
+    )
+
+
+def not_known(check: VerifiedBy, reason: str) -> VerifierEstimate:
+    """The estimate for a score whose past nobody knows."""
+    return VerifierEstimate(
+        scorer=check.scorer,
+        dimension=check.dimension,
+        at_least=check.at_least,
+        no_worse_than=check.no_worse_than,
+        for_seconds=check.for_seconds,
+        seconds=0.0,
+        failing_seconds=0.0,
+        failures=0,
+        unknown=reason,
+    )
+
+
+def _stays(line: DecisionLine, check: VerifiedBy, scores: GridScores) -> Iterator[_Stay]:
+    """The time of the Placement on each cluster of each decision."""
+    measured = math.ceil(check.measured_after / scores.grid.step)
+    # The first decision is no arrival: the application was there before.
+    arrivals: dict[str, _Arrival] = {}
+    before: Sequence[str] | None = None
+    for held in line.held(end=scores.grid.count):
+        remaining: dict[str, _Arrival] = {}
+        for cluster in held.clusters:
+            if cluster in arrivals:
+                remaining[cluster] = arrivals[cluster]
+            elif before is None:
+                remaining[cluster] = _Arrival(held.first, check.at_least)
+            else:
+                left = [name for name in before if name not in held.clusters]
+                bound = check.at_least
+                if bound is None:
+                    bound = _bound_of_move(left, check, scores, at=held.first)
+                remaining[cluster] = _Arrival(held.first + measured, bound)
+        arrivals = remaining
+        before = held.clusters
+        for cluster, arrival in arrivals.items():
+            first = max(held.first, arrival.measured_from)
+            if arrival.at_least is not None and first < held.end:
+                yield _Stay(cluster, first, held.end, arrival.at_least)
+
+
+def _bound_of_move(
+    left: Sequence[str], check: VerifiedBy, scores: GridScores, *, at: int
+) -> int | None:
+    """The score of the old copy before a move, less the allowed points; None if nobody knows."""
+    for cluster in left:
+        column: Column | None = scores.known(check.resource, check.dimension, cluster)
+        if column is not None and at > 0 and column[at - 1] != ABSENT:
+            return int(column[at - 1]) - (check.no_worse_than or 0)
+    return None
+
+
+def _stretches(is_low: npt.NDArray[np.bool_]) -> Iterator[int]:
+    """The lengths of the runs of true values, in points."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], is_low, [False]))))
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        yield int(end - start)
