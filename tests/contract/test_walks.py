@@ -18,6 +18,7 @@ import pytest
 
 import dsf_scorer
 from gitops_dsf.cli.scaffold import scaffold
+from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tests.support.pages import ROOT, blocks, files_of_the_readme
 from tests.support.repositories import BASE, IMAGES, checked_fleet, findings
@@ -50,6 +51,33 @@ def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (look,) = re.findall(r"^    cat (.+)$", text, re.MULTILINE)
     assert "resourceName: cpu-headroom" in (fleet / look).read_text()
+
+
+def test_many_scores_from_one_scorer_are_ranked_by_the_items_that_the_page_names(
+    tmp_path: Path,
+) -> None:
+    """docs/scores/scorers.md: the scorer and the application of the page, in a fleet."""
+    scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",))
+    page = (ROOT / "docs/scores/scorers.md").read_text("utf-8")
+    section = page.partition("### Many scores from one scorer")[2].partition("\n## ")[0]
+    for text in re.findall(r"^```yaml\n(.+?)^```$", section, re.MULTILINE | re.DOTALL):
+        path = text.splitlines()[0].removeprefix("# ")
+        (tmp_path / "fleet" / path).write_text(text, "utf-8")
+    done = gitops_dsf("validate", cwd=tmp_path / "fleet")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for path in ("scorers/latency.yaml", "apps/shop.yaml"):
+        assert path not in done.stdout + done.stderr, "there is nothing to find about it"
+    assert gitops_dsf("render", cwd=tmp_path / "fleet").returncode == 0
+    placement = yamlfast.load(
+        (tmp_path / "fleet/rendered/delivery/placement.shop.yaml").read_text("utf-8")
+    )
+    coordinates = [
+        configuration["scoreCoordinate"].get("addOn")
+        for configuration in placement["spec"]["prioritizerPolicy"]["configurations"]
+    ]
+    assert coordinates[:2] == [
+        {"resourceName": "latency", "scoreName": name} for name in ("shop", "checkout")
+    ]
 
 
 REST = "..."

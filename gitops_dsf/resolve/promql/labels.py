@@ -21,6 +21,12 @@ _CHILDREN: Final = ("expr", "lhs", "rhs", "vector_selector", "param")
 """Attributes of a node that are nodes."""
 _UNLABELLED: Final = frozenset({"scalar", "vector", "absent", "absent_over_time"})
 """Functions whose result does not have the labels of their argument."""
+_OF_BUCKETS: Final = frozenset({"histogram_fraction", "histogram_quantile", "histogram_quantiles"})
+"""Functions that make one series of the buckets of a histogram, so that the label `le` is gone.
+
+Prometheus v3.16 drops it from classic histograms (EvalNodeHelper.resetHistograms in
+promql/engine.go). A native histogram has no such label, unless somebody gives it one.
+"""
 _SIGNS: Final = frozenset({"+", "-"})
 _AFTER_OPERATORS: Final = frozenset({"offset", "bool", "by", "without", "on", "ignoring"})
 """Words behind which an operand follows, so that a sign there is none between two operands."""
@@ -212,7 +218,12 @@ def _call(tree: Tree, depth: int) -> _Labels:
     # absent() takes labels from the matchers of its selector, and info() adds those of target_info.
     if name in {"absent", "absent_over_time", "info"} or not vectors:
         return _ANY
-    return reduce(_Labels.either, vectors)
+    labels = reduce(_Labels.either, vectors)
+    if name in _OF_BUCKETS:
+        labels = labels.minus(frozenset({"le"}))
+    if name == "histogram_quantiles" and len(tree.args) > 1:
+        labels = labels.plus(frozenset({_text(tree.args[1])}))
+    return labels
 
 
 class _Walk:

@@ -150,6 +150,11 @@ def test_any_words_end_in_a_tree_or_in_mistakes(words: list[str], space: str) ->
         ("absent(x)", "node", ""),
         ("-(avg by (node) (x))", "node", "pod"),
         ("max_over_time(sum by (node) (x)[1h:1m])", "node", "pod"),
+        ("histogram_quantile(0.9, sum by (node, le) (rate(x_bucket[5m])))", "node", "le pod"),
+        ("histogram_fraction(0, 1, rate(x_bucket[5m]))", "node pod", "le"),
+        ("histogram_quantile(0.9, sum by (node, le) (x)) + on (node) y", "node", "le"),
+        ('histogram_quantiles(sum by (node, le) (x), "q", 0.5, 0.9)', "node q", "le pod"),
+        ("rate(x_bucket[5m])", "le node", ""),
     ],
 )
 def test_grouping_decides_which_labels_a_result_can_have(query: str, yes: str, no: str) -> None:
