@@ -24,6 +24,7 @@ _OUTCOMES: Final = {
     "Returned": "verification failed, it goes back",
     "Failed": "verification failed, it has nowhere to return to",
     "UnknownCompleted": "not verified in time, completed nevertheless",
+    "NotReturned": "it could not go back, so it stays where it does worse",
     "Overtaken": "not verified, OCM decided again meanwhile",
 }
 """What an outcome is called. Another version may have written one that is not here."""

@@ -22,6 +22,8 @@ from gitops_dsf.pacing.ledger import LedgerMove, Outcome
 
 PASSED: Final = "Passed"
 """The outcome of a record about checks that passed. The old copy may still be there then."""
+NOT_RETURNED: Final = "NotReturned"
+"""The outcome of a record about a move back that OCM did not make."""
 MAX_KNOWN: Final = 20_000
 """Verifications that are remembered; a ledger has no more moves."""
 
@@ -107,13 +109,11 @@ def _keys(records: Iterable[Record]) -> Iterator[_MoveKey]:
 
 def _outcome(move: LedgerMove) -> str | None:
     """How the checks decided; None while they have not, and for a move that is not verified."""
-    if not move.verified:
+    if move.returning and move.outcome is Outcome.FAILED:
+        return NOT_RETURNED
+    if not move.verified or move.outcome is None:
         return None
-    if move.passed_at:
-        return PASSED
-    if move.outcome is None or move.outcome is Outcome.COMPLETED:
-        return None
-    return str(move.outcome)
+    return PASSED if move.outcome is Outcome.COMPLETED else str(move.outcome)
 
 
 def _decided_at(move: LedgerMove) -> datetime:

@@ -454,11 +454,11 @@ async def test_what_was_measured_where_a_move_led_is_recorded_once(scene: Journa
         await replica.moves("cluster2", cluster1=35)
         await replica.pushed(2)
         await asyncio.sleep(INTERVAL)
-        passed = measuring(move, 84, passed_at=wall())
+        passed = measuring(move, 84, passed_at=wall(), outcome=Outcome.COMPLETED)
         replica.context.ledger = Ledger((passed,))
         replica.context.verification_decided()
         await replica.pushed(3)
-        ended = replace(passed, phase=Phase.ENDED, outcome=Outcome.COMPLETED)
+        ended = replace(passed, phase=Phase.ENDED)
         replica.context.ledger = Ledger((ended,))
         replica.context.verification_decided()
         await replica.moves("cluster3", cluster2=10)
@@ -515,7 +515,7 @@ async def test_a_move_that_nobody_verifies_has_no_record_of_a_verification(
     moves = (
         DRAIN,
         arrived(),
-        measuring(arrived(), 84, passed_at=wall(), placement="argocd/other"),
+        measuring(arrived(), 84, outcome=Outcome.COMPLETED, placement="argocd/other"),
         arrived(target="cluster3", phase=Phase.HANDOVER),
     )
     async with scene.replica() as replica:
@@ -531,7 +531,7 @@ async def test_two_replicas_write_each_verification_once(scene: JournalHub) -> N
     async with scene.replica() as one:
         await one.pushed(1)
         async with scene.replica() as two:
-            passed = measuring(arrived(), 84, passed_at=wall())
+            passed = measuring(arrived(), 84, passed_at=wall(), outcome=Outcome.COMPLETED)
             for replica in (one, two):
                 replica.context.ledger = Ledger((passed,))
                 replica.context.verification_decided()
