@@ -168,9 +168,9 @@ def report_drains(
             context.events.record(about, "DrainLate", message, warning=True)
         if not drain.count and (earlier is None or earlier.count):
             context.events.record(about, "DrainDone", f"{subject}: all paced Placements have left")
-    metrics = context.metrics
-    metrics.maintenance_left.set({(drain.cluster,): drain.count for drain in after.drains})
-    metrics.maintenance_late.set({(drain.cluster,): float(drain.late) for drain in after.drains})
+    metrics = context.metrics.drains
+    metrics.left.set({(drain.cluster,): drain.count for drain in after.drains})
+    metrics.late.set({(drain.cluster,): float(drain.late) for drain in after.drains})
 
 
 def _same_drain(drain: Drain, drains: Collection[Drain]) -> Drain | None:

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from gitops_dsf.pacing.ledger import Outcome
+
 PREFIX: Final = "gitops_dsf_reconciler"
 
 
@@ -55,6 +57,66 @@ class MultiKueueMetrics:
             "1 while the clusters of a MultiKueueConfig are not ordered: it is somebody else's,"
             " another Placement orders it, or the hub refuses to read or write it.",
             "config",
+        )
+
+
+class DrainMetrics:
+    """The series of clusters that are drained."""
+
+    def __init__(self, gauges: Callable[..., GaugeSet]) -> None:
+        self.left = gauges(
+            "maintenance_left",
+            "Paced Placements that are still on a cluster that is drained.",
+            "cluster",
+        )
+        self.late = gauges(
+            "maintenance_late", "1 if a drain will not be done when its window ends.", "cluster"
+        )
+
+
+class VerificationMetrics:
+    """The series of verified moves, and of the fleet that stops when too many return."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.verifying = Gauge(
+            f"{PREFIX}_moves_verifying",
+            "Moves whose new copy is healthy, and whose checks have not decided yet.",
+            registry=registry,
+        )
+        self.overdue = GaugeSet(
+            Gauge(
+                f"{PREFIX}_moves_verification_overdue_seconds",
+                "Seconds that a move has been verified beyond its verifySeconds: its checks cannot"
+                " be told, and onUnknown is Hold. Absent while there is none.",
+                ("placement",),
+                registry=registry,
+            )
+        )
+        self.seconds = Histogram(
+            f"{PREFIX}_moves_verification_seconds",
+            "Seconds until the checks of a move decided, by outcome: from its healthy new copy, and"
+            " without one from when OCM followed.",
+            ("outcome",),
+            buckets=(60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600),
+            registry=registry,
+        )
+        for outcome in Outcome:
+            # Without a first value of 0 the increase by the first failure would be 0.
+            self.seconds.labels(outcome=str(outcome))
+        self.returned = Counter(
+            f"{PREFIX}_moves_returned",
+            "Moves that went back, because a check failed where they led.",
+            registry=registry,
+        )
+        self.held = Gauge(
+            f"{PREFIX}_moves_held",
+            "Pairs of an application and a cluster that are held apart after a return.",
+            registry=registry,
+        )
+        self.stopped = Gauge(
+            f"{PREFIX}_fleet_stopped",
+            "1 while no paced move begins, because too many went back and nobody acknowledged it.",
+            registry=registry,
         )
 
 
@@ -225,14 +287,8 @@ class ReconcilerMetrics:
             buckets=(10, 30, 60, 120, 300, 600, 1800, 3600),
             registry=registry,
         )
-        self.maintenance_left = gauges(
-            "maintenance_left",
-            "Paced Placements that are still on a cluster that is drained.",
-            "cluster",
-        )
-        self.maintenance_late = gauges(
-            "maintenance_late", "1 if a drain will not be done when its window ends.", "cluster"
-        )
+        self.verification = VerificationMetrics(registry)
+        self.drains = DrainMetrics(gauges)
         self.multikueue = MultiKueueMetrics(gauges, counter)
         self.state_pushes = counter(
             "state_pushes", "Snapshots by outcome: pushed, unchanged or failed.", "outcome"

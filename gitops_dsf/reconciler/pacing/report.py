@@ -1,14 +1,29 @@
-"""What people see of paced moves: an Event on the Placement for each step, and metrics."""
+"""What people see of paced moves: an Event on the Placement for each step, and metrics.
+
+A stop of the fleet is an Event on the ConfigMap of the moves, because it concerns every Placement.
+"""
 
 import logging
 from collections import Counter
 from collections.abc import Mapping
+from typing import Final
+
+import msgspec
 
 from gitops_dsf.hub.moves.causes import by_pace
-from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
+from gitops_dsf.hub.moves.measured import check_text
+from gitops_dsf.hub.names import ACKNOWLEDGED_STOP_ANNOTATION, MOVES_CONFIGMAP
+from gitops_dsf.hub.pace import Verification, paced_ranking
+from gitops_dsf.hub.times import timestamp_of
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Outcome, Phase
 from gitops_dsf.pacing.stored import Queue
+from gitops_dsf.pacing.verification import deadline
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.hub.kinds import placement_reference
+from gitops_dsf.reconciler.hub.kinds import InvolvedObject, placement_reference
+from gitops_dsf.wording import plural
+
+_DONE: Final = frozenset({None, Outcome.COMPLETED, Outcome.UNKNOWN_COMPLETED})
+"""Outcomes of a move that ended where it led. A move that is not verified has none."""
 
 LOG = logging.getLogger(__name__)
 
@@ -26,9 +41,7 @@ def report_moves(
 
     `refused` says why a cluster or a Placement takes part in no move.
     """
-    metrics = context.metrics
-    metrics.paced_moves_waiting.set(Counter((queued.reason,) for queued in queue.waiting))
-    metrics.paced_moves_under_way.set(sum(move.admitted for move in after.under_way))
+    _set_gauges(context, after, queue, now=now)
     moves_before = {(move.placement, move.target, move.since): move for move in before.moves}
     for move in after.moves:
         earlier = moves_before.get((move.placement, move.target, move.since))
@@ -36,10 +49,34 @@ def report_moves(
             _report_new(context, move)
         else:
             _report_progress(context, earlier, move, refused=refused, now=now)
+            _report_verification(context, earlier, move, now=now)
+    _report_stop(context, before, after)
+
+
+def _set_gauges(context: ControllerContext, ledger: Ledger, queue: Queue, *, now: float) -> None:
+    metrics = context.metrics
+    metrics.paced_moves_waiting.set(Counter((queued.reason,) for queued in queue.waiting))
+    metrics.paced_moves_under_way.set(sum(move.admitted for move in ledger.under_way))
+    metrics.verification.held.set(sum(hold.active(now) for hold in ledger.holds))
+    metrics.verification.stopped.set(bool(ledger.stopped_since))
+    overdue: dict[tuple[str, ...], float] = {}
+    verifying = 0
+    for move in ledger.under_way:
+        if move.phase is not Phase.VERIFYING or not move.verified or move.passed_at:
+            continue
+        verifying += 1
+        verification = _verification(context, move)
+        if verification is not None and now > deadline(move, verification):
+            overdue[(move.placement,)] = now - deadline(move, verification)
+    metrics.verification.verifying.set(verifying)
+    metrics.verification.overdue.set(overdue)
 
 
 def _report_new(context: ControllerContext, move: LedgerMove) -> None:
-    if move.admitted:
+    if move.returning:
+        context.metrics.verification.returned.inc()
+        _record_event(context, move, "MoveReturned", str(move.cause or ""), warning=True)
+    elif move.admitted:
         context.metrics.paced_moves_admitted.inc()
         cause = move.cause or by_pace(move.gain or 0.0)
         _record_event(context, move, "MoveAdmitted", str(cause))
@@ -56,7 +93,8 @@ def _report_progress(
     refused: Mapping[str, str],
     now: float,
 ) -> None:
-    if earlier.under_way and move.phase is Phase.ENDED and move.admitted:
+    has_ended = earlier.under_way and move.phase is Phase.ENDED
+    if has_ended and move.admitted and move.outcome in _DONE:
         seconds = now - move.since
         context.metrics.paced_moves_duration.observe(seconds)
         _record_event(context, move, "MoveEnded", f"done after {seconds:.0f} s")
@@ -68,6 +106,87 @@ def _report_progress(
                 message = refused[name]
                 break
         _record_event(context, move, "MoveWithdrawn", message, warning=True)
+
+
+def _report_verification(
+    context: ControllerContext, earlier: LedgerMove, move: LedgerMove, *, now: float
+) -> None:
+    """Reports that the checks of a move begin, or how they decided."""
+    begins = earlier.phase is not Phase.VERIFYING and move.phase is Phase.VERIFYING
+    if begins and move.verified and move.outcome is None:
+        _record_event(context, move, "MoveVerifying", _checks_wanted(context, move))
+    if earlier.outcome is not None or move.outcome is None:
+        return
+    if move.verified:
+        # Of a move whose new copy was never healthy, this is the time since OCM followed it.
+        seconds = now - earlier.phase_since
+        context.metrics.verification.seconds.labels(outcome=str(move.outcome)).observe(seconds)
+    measured = _measured(move)
+    match move.outcome:
+        case Outcome.COMPLETED:
+            _record_event(context, move, "MovePassed", measured)
+        case Outcome.UNKNOWN_COMPLETED:
+            message = f"its checks could not be told in time, and onUnknown is Complete: {measured}"
+            _record_event(context, move, "MoveNotVerified", message, warning=True)
+        case Outcome.FAILED if move.returning:
+            message = f"it cannot go back to {move.target}, so it stays where it does worse"
+            _record_event(context, move, "MoveFailed", message, warning=True)
+        case Outcome.FAILED:
+            message = f"{measured}; it has nowhere to return to, so it stays on {move.target}"
+            _record_event(context, move, "MoveFailed", message, warning=True)
+        case Outcome.OVERTAKEN:
+            _record_event(context, move, "MoveEnded", "OCM decided again before it was verified")
+    # Of a move that returned, the move back says it.
+    context.verification_decided()
+
+
+def _checks_wanted(context: ControllerContext, move: LedgerMove) -> str:
+    """Until when both copies stay, and for which scores."""
+    parts: list[str] = []
+    for check in move.checks:
+        wanted = "a score that is not known yet" if check.at_least is None else check.at_least
+        parts.append(f"{check.score} of at least {wanted}")
+    checks = "; ".join(parts)
+    verification = _verification(context, move)
+    if verification is None:
+        return f"both copies stay until the checks pass: {checks}"
+    until = timestamp_of(deadline(move, verification))
+    return f"both copies stay until the checks pass: {checks}, to be decided by {until}"
+
+
+def _measured(move: LedgerMove) -> str:
+    """What the checks of a move measured when they decided."""
+    return "; ".join(check_text(check.score, check.last, check.at_least) for check in move.checks)
+
+
+def _verification(context: ControllerContext, move: LedgerMove) -> Verification | None:
+    """What must hold after the move, as it is written now."""
+    summary = context.view.placements.items.get(move.placement.partition("/")[2])
+    if summary is None or summary.paced is None:
+        return None
+    try:
+        ranking = paced_ranking(summary.paced)
+    except msgspec.DecodeError:
+        return None
+    return None if ranking is None else ranking.verification
+
+
+def _report_stop(context: ControllerContext, before: Ledger, after: Ledger) -> None:
+    """Reports that the fleet stopped itself, or that it goes on."""
+    namespace = context.view.hub_namespace
+    about = InvolvedObject("v1", "ConfigMap", namespace, MOVES_CONFIGMAP, "")
+    if after.stopped_since and not before.stopped_since:
+        time = timestamp_of(after.stopped_since)
+        message = (
+            f"{plural(len(after.returns), 'move')} went back, so no move begins until somebody"
+            f" acknowledges it: spec.pace.acknowledgedStop: {time} in gitops-dsf.yaml, or the"
+            f" annotation {ACKNOWLEDGED_STOP_ANNOTATION}={time} on this ConfigMap"
+        )
+        context.events.record(about, "MovesStopped", message, warning=True)
+    elif before.stopped_since and not after.stopped_since:
+        time = timestamp_of(before.stopped_since)
+        message = f"moves begin again: somebody acknowledged the stop of {time}"
+        context.events.record(about, "MovesGoOn", message)
 
 
 def _record_event(
