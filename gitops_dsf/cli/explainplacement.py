@@ -34,6 +34,7 @@ from gitops_dsf.views.preview.paced import DesiredPacedMove, desired_paced_move,
 from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
 from gitops_dsf.views.scorefailures import ClusterFailure, cluster_failures
 from gitops_dsf.views.status.queue import QueueView, queue_view
+from gitops_dsf.views.status.verification import VerifierFacts, verifications_of, verified_by
 
 
 class PacedPlacement(Struct, frozen=True, kw_only=True):
@@ -79,14 +80,14 @@ def explain_placement(args: argparse.Namespace) -> int:
         return 1
     key = placement_key(fleet, args.subject)
     moves_in = fleet.repository.spec.hub_namespace if is_paced(fleet, key) else None
-    resources = resources_ranked([fleet], {key})
+    resources = _resources(fleet, key)
     data = read_hub_data(args, resources=resources, moves_in=moves_in)
     state = hub_state(fleet, data.snapshot, only={key})
     verdict = simulate(state, key, data.now)
     assumed = assumed_bindings(fleet, (key,), data)
     failures = cluster_failures(data.snapshot, resources or (), cluster=args.cluster)
     if args.cluster is None:
-        pace = None if moves_in is None else _pace(verdict, data)
+        pace = None if moves_in is None else _pace(verdict, data, hub_namespace=moves_in)
         if args.output == "json":
             output = PlacementOutput(
                 hub=data.shown(),
@@ -147,6 +148,12 @@ def explain_placement(args: argparse.Namespace) -> int:
             text = _cluster(explanation, verdict, data)
         sys.stdout.write(head + text + failures_of_cluster(failures, now=data.now))
     return 0
+
+
+def _resources(fleet: CheckedFleet, key: str) -> frozenset[str] | None:
+    """The AddOnPlacementScores that rank a Placement or verify its moves; None means any."""
+    ranking = resources_ranked([fleet], {key})
+    return None if ranking is None else ranking | verified_by(typed_placements(fleet, {key})[key])
 
 
 def _verification(fleet: CheckedFleet, key: str) -> Verification | UnsetType:
@@ -230,12 +237,23 @@ def _cluster(explanation: Explanation, verdict: Verdict, data: HubData) -> str:
     return f"{text}\n" + printable_lines((desired_clusters_line(sorted(by_scores.chosen)),))
 
 
-def _pace(verdict: Verdict, data: HubData) -> PacedPlacement:
+def _pace(verdict: Verdict, data: HubData, *, hub_namespace: str) -> PacedPlacement:
     """Where a paced Placement would move by the written weights, and what it waits for."""
     moves = stored_moves(data.snapshot)
+    facts = VerifierFacts(
+        verifications=verifications_of([verdict.source]),
+        scores={} if data.snapshot is None else data.snapshot.scores,
+        now=data.now.timestamp(),
+    )
     return PacedPlacement(
         move=None if data.snapshot is None else desired_paced_move(verdict),
-        queue=queue_view(moves, placements={verdict.placement}, cluster=None),
+        queue=queue_view(
+            moves,
+            placements={verdict.placement},
+            cluster=None,
+            facts=facts,
+            hub_namespace=hub_namespace,
+        ),
     )
 
 

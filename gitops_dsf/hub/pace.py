@@ -123,6 +123,15 @@ class Verification(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     revision: str
     """Changes with the application and with the scorers that rank or verify it."""
 
+    @property
+    def passes_after(self) -> float:
+        """Seconds after the new copy is Healthy until the checks can have passed.
+
+        At most `seconds`, when they must be decided.
+        """
+        slowest = max(check.measured_after + check.for_seconds for check in self.checks)
+        return min(self.seconds, slowest)
+
 
 class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     """How people ranked the clusters of a paced Placement."""

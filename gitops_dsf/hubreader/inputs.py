@@ -86,6 +86,7 @@ def read_inputs(
     return StatusInputs(
         snapshot=snapshot,
         now=now,
+        hub_namespace=hub_namespace,
         scorers=scorers,
         placements=placements,
         application_sets=sets,

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.pacing.ledger import LedgerMove
+from gitops_dsf.pacing.stored import StoredMoves
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.show.board import Board, board_text
@@ -22,10 +22,20 @@ from gitops_dsf.views.status.applications import application_views
 from gitops_dsf.views.status.build import Overview
 from gitops_dsf.views.status.clusters import cluster_views
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
+from gitops_dsf.views.status.queue import hub_queue
 from gitops_dsf.views.status.scores import scorer_views
 
-CHECKED: Final = frozenset({"ocm-clusters", "applicationsets", "scorers", "scores-fresh"})
-"""The checks that need nothing but informers."""
+CHECKED: Final = frozenset(
+    {
+        "ocm-clusters",
+        "applicationsets",
+        "scorers",
+        "scores-fresh",
+        "moves-stopped",
+        "verified-moves",
+    }
+)
+"""The checks that need nothing but informers and the ledger."""
 
 
 async def board(context: ControllerContext, decisions: Sequence[PlacementDecision]) -> bytes:
@@ -37,6 +47,10 @@ async def board(context: ControllerContext, decisions: Sequence[PlacementDecisio
         # Without the masks a masked score would be called missing.
         unread[HubPart.MASKS] = Unread(what="the masks", why=Why.FAILED, verb="get")
     now = datetime.fromtimestamp(context.api.now(), tz=UTC)
+    paced: list[Placement] = []
+    for summary in view.placements.items.values():
+        if summary.paced is not None:
+            paced.append(summary.paced)
     snapshot = Snapshot(
         origin="hub",
         observed_at=now,
@@ -48,19 +62,21 @@ async def board(context: ControllerContext, decisions: Sequence[PlacementDecisio
     inputs = StatusInputs(
         snapshot=snapshot,
         now=now,
+        hub_namespace=view.hub_namespace,
         scorers=tuple(view.scorers.items.values()),
+        placements=tuple(paced),
         application_sets=tuple(view.sets.items.values()),
         applications=tuple(view.applications.items.values()),
         addons=dict(view.addons.items),
         masks=masks or (),
+        moves=StoredMoves(ledger=context.ledger),
         unread=unread,
     )
-    moves = tuple(context.ledger.under_way)
     # In a thread, because a fleet of thousands takes a second, and leadership must be renewed.
-    return await asyncio.to_thread(_text, inputs, view, moves)
+    return await asyncio.to_thread(_text, inputs, view)
 
 
-def _text(inputs: StatusInputs, view: HubView, moves: Sequence[LedgerMove]) -> bytes:
+def _text(inputs: StatusInputs, view: HubView) -> bytes:
     rendered = [item for item in inputs.application_sets if item.rendered]
     overview = Overview(
         inputs=inputs,
@@ -69,7 +85,7 @@ def _text(inputs: StatusInputs, view: HubView, moves: Sequence[LedgerMove]) -> b
         placements=(),
         eligible={},
         applications=application_views(rendered, inputs),
-        queue=None,
+        queue=hub_queue(inputs),
         refuges=(),
     )
     not_followed = Unread(what="what the reconciler does not follow", why=Why.NOT_INSTALLED)
@@ -84,4 +100,4 @@ def _text(inputs: StatusInputs, view: HubView, moves: Sequence[LedgerMove]) -> b
         sources=dict.fromkeys(FactSource, not_followed),
     )
     findings = examine(facts, [check for check in CHECKS if check.id in CHECKED])
-    return board_text(Board(overview=overview, findings=findings, moves=moves)).encode()
+    return board_text(Board(overview=overview, findings=findings)).encode()

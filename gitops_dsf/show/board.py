@@ -8,16 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from gitops_dsf.hub.moves.measured import check_text
 from gitops_dsf.hub.score_states import ScoreState
-from gitops_dsf.hub.times import timestamp_of
-from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.show.markdown import code, escaped
 from gitops_dsf.show.status.applications import application_text, copy_text
 from gitops_dsf.show.status.scorers import health_text
-from gitops_dsf.views.doctor.finding import WORST_FIRST, DoctorFinding, State
+from gitops_dsf.views.doctor.finding import DoctorFinding, State, worst_first
 from gitops_dsf.views.status.applications import ApplicationView, CopyState
 from gitops_dsf.views.status.build import Overview
+from gitops_dsf.views.status.queue import QueueView
 from gitops_dsf.views.status.scores import ScorerView
+from gitops_dsf.views.status.verification import VerificationView
 from gitops_dsf.wording import plural
 
 MAX_BYTES: Final = 100_000
@@ -26,6 +27,7 @@ ROOM: Final = 2_000
 """Bytes that are kept for the sentences about what has no room, and for the end."""
 MAX_FINDINGS: Final = 30
 MAX_MOVES: Final = 50
+"""Moves that are listed, and pairs that are held."""
 END: Final = (
     "\n---\n\nWritten by `gitops-dsf reconcile`: what the hub held when this changed last. The"
     " other files are the snapshot that previews of pull requests read. Do not edit: the next"
@@ -39,16 +41,16 @@ class Board:
 
     overview: Overview
     findings: Sequence[DoctorFinding]
-    moves: Sequence[LedgerMove]
-    """Paced moves under way."""
 
 
 def board_text(board: Board) -> str:
     """The whole text, of at most `MAX_BYTES`. The same fleet has the same text."""
+    queue = board.overview.queue
     lines = ["# Fleet", "", *_worst(board.findings), ""]
     sections = (
         ("Applications", _applications(board.overview.applications)),
-        ("Moves under way", _moves(board.moves)),
+        ("Moves under way", _moves(queue)),
+        ("Held", _held(queue)),
         ("Scorers", _scorers(board.overview.scorers)),
     )
     used = _size(lines) + len(END.encode())
@@ -84,7 +86,7 @@ def _worst(findings: Iterable[DoctorFinding]) -> Iterator[str]:
     if not bad:
         yield "**All is well**, as far as the reconciler sees."
         return
-    bad.sort(key=lambda finding: WORST_FIRST.index(finding.state))
+    bad.sort(key=worst_first)
     for finding in bad[:MAX_FINDINGS]:
         fix = f"<br>{code(finding.fix)}" if finding.fix else ""
         yield f"- **{finding.state}**: {escaped(finding.message)}{fix}"
@@ -112,16 +114,43 @@ def _applications(views: Sequence[ApplicationView]) -> Iterator[str]:
         yield _row(cells)
 
 
-def _moves(moves: Sequence[LedgerMove]) -> Iterator[str]:
+def _moves(queue: QueueView | None) -> Iterator[str]:
+    moves = queue.under_way if queue is not None else ()
     if not moves:
         return
     yield "| Placement | from | to | phase | since |"
     yield "|---|---|---|---|---|"
     for move in moves[:MAX_MOVES]:
-        since = timestamp_of(move.since)
-        yield _row((move.placement, move.source or "new", move.target, str(move.phase), since))
+        phase = f"{move.phase}, goes back" if move.returning else move.phase
+        if move.verification:
+            phase = f"{move.phase}: {_checks(move.verification)}"
+        yield _row((move.placement, move.source or "new", move.target, phase, move.since))
     if len(moves) > MAX_MOVES:
         yield f"\nand {len(moves) - MAX_MOVES} more"
+
+
+def _checks(verification: VerificationView) -> str:
+    """What the checks measure, without for how long: that would change every minute."""
+    if verification.passed:
+        return "passed"
+    return "; ".join(
+        check_text(check.score, check.value, check.at_least) for check in verification.checks
+    )
+
+
+def _held(queue: QueueView | None) -> Iterator[str]:
+    held = (queue.held or ()) if queue is not None else ()
+    if not held:
+        return
+    yield "| Placement | does not go to | until | because |"
+    yield "|---|---|---|---|"
+    for hold in held[:MAX_MOVES]:
+        why = f"it came back at {hold.since}"
+        if hold.why:
+            why += f": {hold.why}"
+        yield _row((hold.placement, hold.cluster, hold.until, why))
+    if len(held) > MAX_MOVES:
+        yield f"\nand {len(held) - MAX_MOVES} more"
 
 
 def _scorers(views: Sequence[ScorerView]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from gitops_dsf.show.preview.maintenance import window_text
 from gitops_dsf.show.preview.pace import move_text, wave_lines
-from gitops_dsf.show.status.moves import queue_lines
+from gitops_dsf.show.status.moves import queue_lines, stop_text
 from gitops_dsf.views.preview.paced import DesiredPacedMove, PacedWaves
 from gitops_dsf.views.preview.windows import WindowView
 from gitops_dsf.views.status.queue import QueueView
@@ -66,6 +66,8 @@ def pace_lines(
     else:
         yield "  paced: it holds its clusters; by the written weights the reconciler moves it"
     if queue is not None:
+        if queue.stopped:
+            yield f"  {stop_text(queue.stopped)}"
         yield from queue_lines(queue, everything=True)
 
 

@@ -171,6 +171,24 @@ def with_refuges(name: str, *resources: str) -> Object:
     return item
 
 
+def verified(item: Object, *checks: Object, **settings: Any) -> Object:
+    """The paced Placement whose moves are verified; `checks` are in the format of the hub."""
+    metadata = item["metadata"]
+    ranking = json.loads(metadata["annotations"][PACE_ANNOTATION])
+    usual = {"seconds": 1800, "holdSeconds": 21_600, "revision": "r1"}
+    ranking["verification"] = {"checks": list(checks), **usual, **settings}
+    annotations = {**metadata["annotations"], PACE_ANNOTATION: json.dumps(ranking)}
+    return {**item, "metadata": {**metadata, "annotations": annotations}}
+
+
+def check_of(name: str, dimension: str = "", **more: Any) -> Object:
+    """A check of a score of at least 80 for 10 minutes, in the format of the hub."""
+    bound = {} if "noWorseThan" in more else {"atLeast": 80}
+    score_of_it = {"scorer": name, "resource": name, "dimension": dimension or name}
+    times = {"forSeconds": 600, "delay": 60, "range": 60, "lifetime": 900}
+    return {**score_of_it, **bound, **times, **more}
+
+
 def moves_score(on: str, **items: int) -> Object:
     """The items of one cluster, by name of the Placement."""
     scores = [

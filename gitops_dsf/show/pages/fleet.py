@@ -24,10 +24,12 @@ from gitops_dsf.show.status.applications import application_text, copy_text
 from gitops_dsf.show.status.drains import draining_text
 from gitops_dsf.show.status.placements import flip_text, lead_text
 from gitops_dsf.show.status.scorers import config_text, health_text
-from gitops_dsf.views.doctor.finding import WORST_FIRST, DoctorFinding, State
+from gitops_dsf.show.status.verification import verifying_text
+from gitops_dsf.views.doctor.finding import DoctorFinding, State, worst_first
 from gitops_dsf.views.status.applications import ApplicationView
 from gitops_dsf.views.status.build import Overview
 from gitops_dsf.views.status.placements import PlacementView
+from gitops_dsf.views.status.queue import MoveView
 from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
@@ -90,6 +92,17 @@ class _ApplicationRow(NamedTuple):
     flips: Sequence[str]
 
 
+class _MoveRow(NamedTuple):
+    placement: str
+    source: str
+    target: str
+    phase: str
+    note: str
+    """What its checks measure, or that it goes back."""
+    since: str
+    cause: str
+
+
 class _ScorerRow(NamedTuple):
     name: str
     source: SourcePlace | None
@@ -119,7 +132,7 @@ def fleet_page(fleet: Fleet) -> str:
     """The whole page."""
     view = fleet.overview
     snapshot = view.inputs.snapshot
-    ordered = sorted(fleet.findings, key=lambda finding: WORST_FIRST.index(finding.state))
+    ordered = sorted(fleet.findings, key=worst_first)
     problems = [finding for finding in ordered if finding.state is not State.OK]
     worst = [finding for finding in problems if finding.state is not State.UNKNOWN]
     now = f"{view.inputs.now:%Y-%m-%d %H:%M:%S}"
@@ -143,7 +156,8 @@ def fleet_page(fleet: Fleet) -> str:
         heat=heat_map(view.clusters, view.scorers),
         moving=queue is not None or bool(view.refuges),
         drains=tuple(map(draining_text, queue.draining or ())) if queue else (),
-        under_way=queue.under_way if queue else (),
+        under_way=tuple(map(_move_row, queue.under_way)) if queue else (),
+        held=(queue.held or ()) if queue else (),
         waiting=queue.waiting if queue else (),
         omitted=(queue.omitted or 0) if queue else 0,
         refuges=view.refuges,
@@ -340,6 +354,26 @@ def _with_copies(row: _ApplicationRow, view: ApplicationView) -> _ApplicationRow
     is_bad = bool(view.message) or not view.copies
     return row._replace(
         state=state, kind="bad" if is_bad else "warn", order=0 if is_bad else 1, notes=notes
+    )
+
+
+# Moves
+
+
+def _move_row(move: MoveView) -> _MoveRow:
+    note = "goes back" if move.returning else ""
+    if move.verification:
+        note = verifying_text(move.verification)
+    cause = "not known" if move.cause is None else str(move.cause)
+    return _MoveRow(
+        placement=move.placement,
+        # OCM places a new application by itself, from no cluster.
+        source=move.source or "new",
+        target=move.target,
+        phase=move.phase,
+        note=note,
+        since=move.since,
+        cause=cause if move.admitted else f"{cause}, by OCM itself",
     )
 
 

@@ -1,17 +1,19 @@
-"""The queue of paced moves: drains, what is under way, and what waits for what."""
+"""The queue of paced moves: drains, what is under way, what waits for what, and what is held."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.show.status.drains import draining_text
-from gitops_dsf.views.status.queue import MoveView, QueueView, WaitingView
+from gitops_dsf.show.status.verification import verifying_text
+from gitops_dsf.views.status.queue import HeldView, MoveView, QueueView, StopView, WaitingView
+from gitops_dsf.wording import plural
 
 MAX_ROWS: Final = 10
-"""Moves that wait shown without --all."""
+"""Moves that wait, and pairs that are held, shown without --all."""
 
 
 def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
-    """Yields drains, moves under way, and moves that wait, the largest gain first."""
+    """Yields drains, moves under way, moves that wait, the largest gain first, and what is held."""
     for drain in view.draining or ():
         yield f"  {draining_text(drain)}"
     for move in view.under_way:
@@ -28,14 +30,46 @@ def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
             f"  and {view.omitted} more that wait, with a smaller gain; there is no room to name"
             " them"
         )
+    held = view.held or ()
+    visible_holds = held if everything else held[:MAX_ROWS]
+    for hold in visible_holds:
+        yield f"  {held_text(hold)}"
+    if len(visible_holds) < len(held):
+        hidden = len(held) - len(visible_holds)
+        yield f"  and {hidden} more that are held; --placement or --all shows them"
+
+
+def stop_text(stop: StopView) -> str:
+    """Formats that the fleet stopped its moves, and what lets it go on, in one line."""
+    return (
+        f"MOVES STOPPED since {stop.since}: {plural(stop.returns, 'move')} went back, so no paced"
+        f" move begins until somebody acknowledges it: {stop.field} in gitops-dsf.yaml, or"
+        f" {stop.command}"
+    )
+
+
+def held_text(hold: HeldView) -> str:
+    """Formats `argocd/web does not go to c2 until ...: it came back at ..., slo 62 of ...`."""
+    text = (
+        f"{hold.placement} does not go to {hold.cluster} until {hold.until}: it came back from"
+        f" there at {hold.since}"
+    )
+    if hold.returns > 1:
+        text += f", for the {_ordinal(hold.returns)} time"
+    if hold.why:
+        text += f": {hold.why}"
+    return text
 
 
 def _under_way(move: MoveView) -> str:
     # OCM places a new application by itself, from no cluster.
-    text = (
-        f"{move.placement}: {move.source or 'new'} -> {move.target}: {move.phase} since"
-        f" {move.since}"
-    )
+    where = f"{move.placement}: {move.source or 'new'} -> {move.target}"
+    if move.verification:
+        text = f"{where} {verifying_text(move.verification)}"
+    elif move.returning:
+        text = f"{where}: goes back, {move.phase} since {move.since}"
+    else:
+        text = f"{where}: {move.phase} since {move.since}"
     if not move.admitted:
         text += ", by OCM itself"
     if move.cause is not None:
@@ -53,3 +87,10 @@ def waiting_text(waiting: WaitingView) -> str:
     if waiting.until:
         text += f", until {waiting.until}"
     return text
+
+
+def _ordinal(number: int) -> str:
+    """Formats `2nd`."""
+    if number % 100 in {11, 12, 13}:
+        return f"{number}th"
+    return f"{number}{({1: 'st', 2: 'nd', 3: 'rd'}).get(number % 10, 'th')}"

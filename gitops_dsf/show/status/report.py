@@ -6,7 +6,7 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.show.status.applications import application_lines
 from gitops_dsf.show.status.clusters import cluster_lines
 from gitops_dsf.show.status.failures import failure_lines
-from gitops_dsf.show.status.moves import queue_lines
+from gitops_dsf.show.status.moves import queue_lines, stop_text
 from gitops_dsf.show.status.placements import placement_lines
 from gitops_dsf.show.status.refuges import refuge_lines
 from gitops_dsf.show.status.scorers import scorer_lines
@@ -24,6 +24,8 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     yield _headline(view)
     for unread in view.inputs.holes:
         yield f"not known: {unread}"
+    if view.queue is not None and view.queue.stopped:
+        yield stop_text(view.queue.stopped)
     yield ""
     if view.clusters:
         yield "Clusters"
@@ -45,10 +47,11 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     yield ""
     yield "Applications"
     yield from application_lines(view.applications, everything=everything)
-    if view.queue is not None:
+    moves = [] if view.queue is None else list(queue_lines(view.queue, everything=everything))
+    if moves:
         yield ""
         yield "Paced moves"
-        yield from queue_lines(view.queue, everything=everything)
+        yield from moves
     if view.refuges:
         yield ""
         yield "Refuges"

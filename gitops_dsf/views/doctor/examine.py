@@ -20,9 +20,10 @@ from gitops_dsf.views.doctor.checks import (
     scorers,
     tokens,
     upstream,
+    verification,
 )
 from gitops_dsf.views.doctor.facts import RIGHTS, DoctorFacts, FactSource, Need
-from gitops_dsf.views.doctor.finding import DoctorFinding, State
+from gitops_dsf.views.doctor.finding import MOVES_STOPPED, DoctorFinding, State
 from gitops_dsf.views.doctor.merge import merged
 from gitops_dsf.views.status.inputs import HubPart
 
@@ -53,6 +54,7 @@ class Check:
 
 _SCORES: Final = (HubPart.CLUSTERS, HubPart.ADDONS, HubPart.SCORERS, HubPart.SCORES)
 _REFUGES: Final = (HubPart.PLACEMENTS, HubPart.DECISIONS, HubPart.SCORES, HubPart.CLUSTERS)
+_VERIFIED: Final = (HubPart.MOVES, HubPart.PLACEMENTS, HubPart.DECISIONS, HubPart.SCORES)
 _GATES: Final = (FactSource.CLUSTER_MANAGERS, FactSource.OCM_DEPLOYMENTS)
 
 CHECKS: Final = (
@@ -81,6 +83,8 @@ CHECKS: Final = (
     Check("scores-owned", ownership.ownership, _SCORES, ours=True),
     Check("token-secrets", tokens.tokens, _SCORES, ours=True),
     Check("paced-moves", pacing.moves, (HubPart.PLACEMENTS,)),
+    Check(MOVES_STOPPED, verification.stopped, (HubPart.MOVES,)),
+    Check("verified-moves", verification.verification, _VERIFIED),
     Check("maintenance", pacing.windows, (HubPart.MOVES,)),
     Check("refuges", pacing.refuges, _REFUGES),
     Check("reconciler", reconciler.reconciler, (FactSource.LEASES,), ours=True),

@@ -19,6 +19,8 @@ class State(StrEnum):
 
 
 WORST_FIRST: Final = (State.ERROR, State.WARNING, State.UNKNOWN, State.OK)
+MOVES_STOPPED: Final = "moves-stopped"
+"""The check whether the fleet stopped its moves. What it finds holds every application."""
 
 
 class DoctorFinding(Struct, frozen=True, kw_only=True):
@@ -32,6 +34,12 @@ class DoctorFinding(Struct, frozen=True, kw_only=True):
     count: int = 1
     subjects: tuple[str, ...] = ()
     """The clusters that it is about, if they were checked one by one."""
+
+
+def worst_first(finding: DoctorFinding) -> tuple[int, bool]:
+    """The order of findings for people: by severity, and a fleet that stopped itself first."""
+    is_stop = finding.check == MOVES_STOPPED
+    return WORST_FIRST.index(finding.state), not is_stop
 
 
 class DoctorHub(Struct, rename="camel"):

@@ -24,9 +24,10 @@ from gitops_dsf.views.status.applications import ApplicationView, application_vi
 from gitops_dsf.views.status.clusters import ClusterView, cluster_views
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 from gitops_dsf.views.status.placements import PlacementView, placement_views, state_of
-from gitops_dsf.views.status.queue import QueueView, queue_view
+from gitops_dsf.views.status.queue import QueueView, hub_queue
 from gitops_dsf.views.status.refuges import FailoverView, failover_views
 from gitops_dsf.views.status.scores import ScorerStatus, ScorerView, scorer_status, scorer_views
+from gitops_dsf.views.status.verification import verified_by
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +121,7 @@ def build(inputs: StatusInputs, only: Filter | None = None) -> Overview:
         placements=tuple(placements),
         eligible=eligible,
         applications=applications,
-        queue=queue_view(inputs.moves, placements=keys, cluster=requested.cluster),
+        queue=hub_queue(inputs, placements=keys, cluster=requested.cluster),
         refuges=tuple(failover_views(inputs, placements=keys, cluster=requested.cluster)),
     )
 
@@ -161,6 +162,7 @@ def resources_shown(
         if read is None:
             return None
         resources |= read
+        resources |= verified_by(placement)
     return resources
 
 
@@ -203,25 +205,25 @@ def _chosen(
     if requested.scorer is not None:
         chosen_scorers = _named(scorers, requested.scorer)
         resources = _resources(chosen_scorers)
-        chosen_placements = list(_ranking_by(resources, chosen_placements))
+        chosen_placements = list(_asking(resources, chosen_placements))
     candidates: Sequence[Placement] = chosen_placements
     if requested.placement is not None:
         # A Placement that is named is shown, also if it is not ours and ranks by no score of ours.
         if not requested.scorer:
             candidates = placements
         chosen_placements = list(_called(requested.placement, candidates))
-        ranked = frozenset[str]().union(*map(_ranks_by, chosen_placements))
-        chosen_scorers = [scorer for scorer in chosen_scorers if scorer.resource in ranked]
+        asked = frozenset[str]().union(*map(_asks, chosen_placements))
+        chosen_scorers = [scorer for scorer in chosen_scorers if scorer.resource in asked]
     return _Chosen(scorers=chosen_scorers, placements=chosen_placements, candidates=candidates)
 
 
 def _relevant(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:
-    """Rendered Placements, and others that rank by one of our scores, in order of name."""
+    """Rendered Placements, and others that ask for one of our scores, in order of name."""
     resources = _resources(scorers)
     relevant: list[Placement] = []
     for placement in sorted(placements, key=lambda placement: placement.key):
         is_rendered = placement.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER
-        if is_rendered or _ranks_by(placement) & resources:
+        if is_rendered or _asks(placement) & resources:
             relevant.append(placement)
     return relevant
 
@@ -231,14 +233,16 @@ def _resources(scorers: Iterable[DynamicScorer]) -> frozenset[str]:
     return frozenset(scorer.resource for scorer in scorers)
 
 
-def _ranks_by(placement: Placement) -> frozenset[str]:
-    return frozenset(score.resource for score in ranked_by(placement))
+def _asks(placement: Placement) -> frozenset[str]:
+    """The names of the AddOnPlacementScores that rank its clusters, or verify its moves."""
+    ranking = frozenset(score.resource for score in ranked_by(placement))
+    return ranking | verified_by(placement)
 
 
-def _ranking_by(resources: Collection[str], placements: Iterable[Placement]) -> Iterator[Placement]:
-    """The Placements that rank by one of these AddOnPlacementScores."""
+def _asking(resources: Collection[str], placements: Iterable[Placement]) -> Iterator[Placement]:
+    """The Placements that rank or are verified by one of these AddOnPlacementScores."""
     for placement in placements:
-        if not _ranks_by(placement).isdisjoint(resources):
+        if not _asks(placement).isdisjoint(resources):
             yield placement
 
 

@@ -40,6 +40,8 @@ class StatusInputs:
     snapshot: Snapshot
     now: datetime
     """The time of the hub's clock, because OCM compares validUntil with it."""
+    hub_namespace: str = "open-cluster-management"
+    """Where the reconciler and the scorers are."""
     scorers: tuple[DynamicScorer, ...] = ()
     placements: tuple[Placement, ...] = ()
     application_sets: tuple[ApplicationSet, ...] = ()

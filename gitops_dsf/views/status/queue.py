@@ -1,14 +1,25 @@
-"""Paced moves: what is under way, what waits for what, and which clusters are drained."""
+"""Paced moves: what is under way, what waits for what, and which clusters are drained or held.
+
+It also says when the fleet stopped itself, and how it goes on.
+"""
 
 from collections.abc import Collection
 
 from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.moves.causes import MoveCause
+from gitops_dsf.hub.names import ACKNOWLEDGED_STOP_ANNOTATION, MOVES_CONFIGMAP
 from gitops_dsf.hub.times import timestamp_of
-from gitops_dsf.pacing.ledger import LedgerMove
+from gitops_dsf.pacing.ledger import Hold, Ledger, LedgerMove
 from gitops_dsf.pacing.maintenance import Drain
 from gitops_dsf.pacing.stored import Queued, StoredMoves
+from gitops_dsf.views.status.inputs import StatusInputs
+from gitops_dsf.views.status.verification import (
+    VerificationView,
+    VerifierFacts,
+    verification_view,
+    verifications_of,
+)
 
 
 class MoveView(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
@@ -26,6 +37,36 @@ class MoveView(Struct, frozen=True, kw_only=True, rename={"source": "from", "tar
     """False if OCM moved it itself."""
     cause: MoveCause | None
     """Why it moved; None if that is not known."""
+    returning: bool | UnsetType = UNSET
+    """True for a move back, after a check failed; absent for others."""
+    verification: VerificationView | UnsetType = UNSET
+    """Its checks, while it is being verified."""
+
+
+class HeldView(Struct, frozen=True, kw_only=True):
+    """A cluster that an application came back from, and does not go to for a while."""
+
+    placement: str
+    """namespace/name."""
+    cluster: str
+    since: str
+    until: str
+    returns: int
+    """How often it came back from there."""
+    why: str | None
+    """What was measured at the last return; None if that is not known."""
+
+
+class StopView(Struct, frozen=True, kw_only=True):
+    """The fleet stopped its moves, because too many returned."""
+
+    since: str
+    returns: int
+    """How many moves had returned."""
+    field: str
+    """What lets moves begin again, in gitops-dsf.yaml."""
+    command: str
+    """The command that does the same on the hub."""
 
 
 class WaitingView(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
@@ -71,41 +112,100 @@ class QueueView(Struct, frozen=True, kw_only=True, rename="camel"):
     """Moves that wait and that the ConfigMap has no room to name; absent while there are none."""
     draining: tuple[DrainView, ...] | UnsetType = UNSET
     """Clusters that are drained; absent while none is."""
+    held: tuple[HeldView, ...] | UnsetType = UNSET
+    """Clusters that applications do not go to after a return; absent while there is none."""
+    stopped: StopView | UnsetType = UNSET
+    """Absent unless the fleet stopped its moves."""
+
+
+def hub_queue(
+    inputs: StatusInputs,
+    *,
+    placements: Collection[str] | None = None,
+    cluster: str | None = None,
+) -> QueueView | None:
+    """The queue of a hub, of these Placements (None means all) and this cluster."""
+    facts = VerifierFacts(
+        verifications=verifications_of(inputs.placements),
+        scores=inputs.snapshot.scores,
+        now=inputs.now.timestamp(),
+    )
+    return queue_view(
+        inputs.moves,
+        placements=placements,
+        cluster=cluster,
+        facts=facts,
+        hub_namespace=inputs.hub_namespace,
+    )
 
 
 def queue_view(
-    moves: StoredMoves | None, *, placements: Collection[str] | None, cluster: str | None
+    moves: StoredMoves | None,
+    *,
+    placements: Collection[str] | None,
+    cluster: str | None,
+    facts: VerifierFacts,
+    hub_namespace: str,
 ) -> QueueView | None:
     """The queue of these Placements (None means all) and this cluster.
 
-    None if there is nothing to show.
+    None if there is nothing to show. A stop is shown whatever is asked for: it holds everything.
     """
     if moves is None:
         return None
 
-    def is_shown(move: LedgerMove | Queued) -> bool:
-        if placements is not None and move.placement not in placements:
+    def is_shown(placement: str, *clusters: str) -> bool:
+        if placements is not None and placement not in placements:
             return False
-        return cluster is None or cluster in (move.source, move.target)
+        return cluster is None or cluster in clusters
 
-    under_way = tuple(map(_move_view, filter(is_shown, moves.ledger.under_way)))
-    waiting = tuple(map(_waiting_view, filter(is_shown, moves.queue.waiting)))
+    under_way: list[MoveView] = []
+    for move in moves.ledger.under_way:
+        if is_shown(move.placement, move.source, move.target):
+            under_way.append(_move_view(move, facts))
+    waiting: list[WaitingView] = []
+    for queued in moves.queue.waiting:
+        if is_shown(queued.placement, queued.source, queued.target):
+            waiting.append(_waiting_view(queued))
     draining: list[DrainView] = []
     for drain in moves.maintenance.drains:
         if cluster in (None, drain.cluster):
             draining.append(_drain_view(drain))
+    held: list[HeldView] = []
+    for hold in moves.ledger.holds:
+        if hold.active(facts.now) and is_shown(hold.placement, hold.target):
+            held.append(_held_view(hold))
+    stopped = stop_view(moves.ledger, hub_namespace=hub_namespace)
     # A fleet without a pace has no such section, and one where nothing moves needs none.
-    if not (under_way or waiting or draining):
+    if not (under_way or waiting or draining or held or stopped):
         return None
     return QueueView(
-        under_way=under_way,
-        waiting=waiting,
+        under_way=tuple(under_way),
+        waiting=tuple(waiting),
         omitted=moves.queue.omitted or UNSET,
         draining=tuple(draining) or UNSET,
+        held=tuple(held) or UNSET,
+        stopped=stopped or UNSET,
     )
 
 
-def _move_view(move: LedgerMove) -> MoveView:
+def stop_view(ledger: Ledger, *, hub_namespace: str) -> StopView | None:
+    """The stop of the fleet, and what lets it go on; None while moves may begin."""
+    if not ledger.stopped_since:
+        return None
+    since = timestamp_of(ledger.stopped_since)
+    return StopView(
+        since=since,
+        returns=len(ledger.returns),
+        field=f"spec.pace.acknowledgedStop: {since}",
+        command=(
+            f"kubectl -n {hub_namespace} annotate --overwrite configmap {MOVES_CONFIGMAP}"
+            f" {ACKNOWLEDGED_STOP_ANNOTATION}={since}"
+        ),
+    )
+
+
+def _move_view(move: LedgerMove, facts: VerifierFacts) -> MoveView:
     return MoveView(
         placement=move.placement,
         source=move.source or None,
@@ -114,6 +214,19 @@ def _move_view(move: LedgerMove) -> MoveView:
         since=timestamp_of(move.since),
         admitted=move.admitted,
         cause=move.cause,
+        returning=move.returning or UNSET,
+        verification=verification_view(move, facts) or UNSET,
+    )
+
+
+def _held_view(hold: Hold) -> HeldView:
+    return HeldView(
+        placement=hold.placement,
+        cluster=hold.target,
+        since=timestamp_of(hold.since),
+        until=timestamp_of(hold.until),
+        returns=hold.returns,
+        why=hold.detail or None,
     )
 
 

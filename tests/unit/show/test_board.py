@@ -12,7 +12,7 @@ HOSTILE = "|`x` <img src=x> [a](https://evil.example) @everyone ![b](c) **d**\n#
 
 def board(**size: int | str) -> str:
     fleet = fleet_view(**size)
-    return board_text(Board(overview=fleet.overview, findings=fleet.findings, moves=()))
+    return board_text(Board(overview=fleet.overview, findings=fleet.findings))
 
 
 def test_errors_come_first_and_what_is_unknown_is_left_out() -> None:
@@ -47,7 +47,7 @@ def test_the_same_fleet_has_the_same_board() -> None:
 def test_a_healthy_fleet_is_well() -> None:
     fleet = fleet_view()
     ok = DoctorFinding(check="clock", state=State.OK, message="the clocks agree", fix=None)
-    text = board_text(Board(overview=fleet.overview, findings=(ok,), moves=()))
+    text = board_text(Board(overview=fleet.overview, findings=(ok,)))
     assert "**All is well**" in text
 
 
@@ -55,7 +55,7 @@ def test_text_of_others_is_no_markup() -> None:
     """As a forge renders it: GitHub's Markdown, with HTML."""
     fleet = fleet_view(text=HOSTILE)
     findings = [structs.replace(finding, fix=f"fix {HOSTILE}") for finding in fleet.findings]
-    text = board_text(Board(overview=fleet.overview, findings=findings, moves=()))
+    text = board_text(Board(overview=fleet.overview, findings=findings))
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     assert "<img" not in html
     assert "<a " not in html
@@ -65,5 +65,5 @@ def test_text_of_others_is_no_markup() -> None:
     assert "evil.example" in html
     rows = html.count("<tr>")
     plain = fleet_view()
-    same = board_text(Board(overview=plain.overview, findings=plain.findings, moves=()))
+    same = board_text(Board(overview=plain.overview, findings=plain.findings))
     assert rows == MarkdownIt().enable("table").render(same).count("<tr>"), "a name adds no row"

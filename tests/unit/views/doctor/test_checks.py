@@ -28,6 +28,7 @@ from tests.support.hubobjects import (
     application,
     application_set,
     binding,
+    check_of,
     cluster,
     decision,
     drained,
@@ -46,6 +47,7 @@ from tests.support.hubobjects import (
     score,
     scorer,
     stamp,
+    verified,
     with_refuges,
 )
 
@@ -75,6 +77,8 @@ WELL = {
     "scores-owned": "every score of ours has a scorer and an agent, and no other writer",
     "token-secrets": "no scorer needs a token; Secrets of clusters are not visible from the hub",
     "paced-moves": "no Placement is paced",
+    "moves-stopped": "the fleet did not stop its moves",
+    "verified-moves": "no Placement verifies its moves",
     "maintenance": "no maintenance of paced applications",
     "refuges": "no refuges are planned",
     "reconciler": "pod-a leads",
@@ -205,6 +209,27 @@ def waiting_for(seconds: float) -> list[Object]:
     why = {"points": 5.0, "reason": "Arrivals", "message": "told"}
     queued = move("web", "c1", "c2", since=NOW.timestamp() - seconds, **why)
     return [*fleet(), paced(placement("web", "cpu")), paced_moves({}, {"waiting": [queued]})]
+
+
+def verifying(*scores: Object, since: float | None = None, ledger: Object | None = None) -> Given:
+    """A hub whose application web is verified by slo on cluster2, for so many seconds."""
+    moves = []
+    if since is not None:
+        started = NOW.timestamp() - since
+        state = {"score": "slo/slo", "atLeast": 80}
+        more = {"phase": "Verifying", "phaseSince": started, "verified": True, "checks": [state]}
+        moves.append(move("web", "cluster1", "cluster2", since=started, **more))
+    return hub(
+        *fleet(),
+        scorer("slo"),
+        *scores,
+        verified(paced(placement("web", "cpu")), check_of("slo")),
+        decision("web", "cluster2"),
+        paced_moves({"moves": moves, **(ledger or {})}, {}),
+    )
+
+
+SLO = score("cluster2", "slo", 84)
 
 
 def maintained(*windows: Object, **drain: Any) -> Given:
@@ -489,6 +514,29 @@ WRONG: dict[str, Given] = {
         late=True
     ),
     "maintenance: unknown: needs the right to get": without_ledger(FORBIDDEN_LEDGER),
+    "moves-stopped: unknown: needs the right to get": without_ledger(FORBIDDEN_LEDGER),
+    "moves-stopped: error: no paced move begins since 2026-06-01T11:59:00Z, because 3 moves went": (
+        verifying(SLO, ledger={"stoppedSince": NOW.timestamp() - 60, "returns": [1, 2, 3]})
+    ),
+    (
+        "verified-moves: warning: argocd/web keeps both copies: it should have been verified on"
+        " cluster2 by 2026-06-01T11:45:00Z: slo has no score that counts: QueryFailed: bad query"
+    ): verifying(
+        failing(score("cluster2", "slo", None), "QueryFailed", "bad query"), since=1800 + 900
+    ),
+    (
+        "verified-moves: warning: slo verifies moves and has no score that counts on 1 cluster"
+        " where its applications run (cluster2): there is no AddOnPlacementScore"
+    ): verifying(),
+    "verified-moves: warning: slo verifies moves and has no score that counts on 1 cluster where its applications run (cluster2): NoSeries: none": verifying(
+        failing(score("cluster2", "slo", None), "NoSeries", "none")
+    ),
+    "verified-moves: warning: slo verifies moves and has no score that counts on 1 cluster where its applications run (cluster2): it is too old": verifying(
+        score("cluster2", "slo", 84, age=890)
+    ),
+    "verified-moves: warning: slo verifies moves and has no score that counts on 1 cluster where its applications run (cluster2): the AddOnPlacementScore has no item slo": verifying(
+        score("cluster2", "slo", None)
+    ),
     "refuges: warning: argocd/p has no refuge: if its cluster fails, OCM chooses by the scores": refuged(
         "cluster1", "cluster2"
     ),
@@ -715,6 +763,13 @@ FINE: dict[str, tuple[str, Given]] = {
     "a paced Placement that never moved": (
         "paced-moves",
         hub(*fleet(), paced(placement("web", "cpu"))),
+    ),
+    "a verifier with a score where its application is": ("verified-moves", verifying(SLO)),
+    "a new copy that has no score yet": ("verified-moves", verifying(since=120)),
+    "a move that is verified in time": ("verified-moves", verifying(SLO, since=1790)),
+    "returns that did not stop the fleet": (
+        "moves-stopped",
+        verifying(SLO, ledger={"returns": [1, 2]}),
     ),
     "windows that are open or will be, and a drain that is in time": (
         "maintenance",

@@ -1,0 +1,156 @@
+"""What is known of the checks of a move: the score now, what is good, and since when it is so.
+
+`pacing.verification` judges, and the ledger has the times. Here nothing is judged: the values are
+those of the scores now.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.pace import Verification, VerifiedBy, paced_ranking
+from gitops_dsf.hub.scores import Scores
+from gitops_dsf.hub.times import timestamp_of
+from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Phase
+from gitops_dsf.pacing.verification import deadline, score_name, value_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifierFacts:
+    """What the checks of moves are shown by."""
+
+    verifications: Mapping[str, Verification] = field(default_factory=dict)
+    """By namespace/name of the Placement."""
+    scores: Scores = field(default_factory=dict)
+    now: float = 0.0
+    """The hub's time, in seconds since 1970."""
+
+
+class CheckView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One check of a move, as it is now."""
+
+    score: str
+    """Resource and dimension, as `shop-slo/shop`."""
+    value: int | None
+    """The score on the new cluster now; None if nobody knows it."""
+    at_least: int | None
+    """The score that counts as good; None if it is not known."""
+    before: int | None
+    """The score of the old copy before the move, where `atLeast` follows from it."""
+    for_seconds: int | None
+    """How long it must be good; None if the check is no longer written."""
+    held_seconds: int | None
+    """For how long it has been good; None while it is not, or does not count yet."""
+    failing_seconds: int | None
+    """For how long it has been bad; None while it is not, or does not count yet."""
+    counts_from: str | None
+    """When the score has measured nothing but the new copy; None once that is so."""
+    why: str | None
+    """Why there is no score, as the agent of the cluster says; None if it says nothing."""
+
+
+class VerificationView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The checks of a move that is being verified."""
+
+    passed: bool
+    """Whether the old copy may go."""
+    until: str | None
+    """When it must be decided; None if the Placement is no longer verified."""
+    late_seconds: int
+    """For how long that time is over. The move goes on only with `onUnknown: Hold`."""
+    on_unknown: Literal["Hold", "Return", "Complete"] | None
+    checks: tuple[CheckView, ...]
+
+
+def verifications_of(placements: Iterable[Placement]) -> dict[str, Verification]:
+    """What must hold after moves, by namespace/name, of the Placements that are verified."""
+    verifications: dict[str, Verification] = {}
+    for placement in placements:
+        verification = _verification_of(placement)
+        if verification is not None:
+            verifications[placement.key] = verification
+    return verifications
+
+
+def verified_by(placement: Placement) -> frozenset[str]:
+    """The names of the AddOnPlacementScores that verify the moves of a Placement."""
+    verification = _verification_of(placement)
+    if verification is None:
+        return frozenset()
+    return frozenset(check.resource for check in verification.checks)
+
+
+def verification_view(move: LedgerMove, facts: VerifierFacts) -> VerificationView | None:
+    """The checks of a move; None unless it is being verified."""
+    if not move.verified or move.phase is not Phase.VERIFYING:
+        return None
+    verification = facts.verifications.get(move.placement)
+    until = None if verification is None else deadline(move, verification)
+    checks: list[CheckView] = []
+    for state, check in zip(move.checks, _written(move, verification), strict=True):
+        checks.append(_check_view(move, state, check, facts))
+    return VerificationView(
+        passed=bool(move.passed_at),
+        until=None if until is None else timestamp_of(until),
+        late_seconds=0 if until is None else max(0, int(facts.now - until)),
+        on_unknown=None if verification is None else verification.on_unknown,
+        checks=tuple(checks),
+    )
+
+
+def _verification_of(placement: Placement) -> Verification | None:
+    try:
+        ranking = paced_ranking(placement)
+    except msgspec.DecodeError:
+        return None  # the reconciler paces no such Placement
+    return None if ranking is None else ranking.verification
+
+
+def _written(move: LedgerMove, verification: Verification | None) -> Iterator[VerifiedBy | None]:
+    """The checks as they are written, in the order of those of the move; None for one that is not.
+
+    They differ for some seconds after an edit, until the reconciler has adapted the move.
+    """
+    checks = () if verification is None else verification.checks
+    names = [score_name(check) for check in checks]
+    for position, state in enumerate(move.checks):
+        if position < len(names) and names[position] == state.score:
+            yield checks[position]
+        else:
+            yield checks[names.index(state.score)] if state.score in names else None
+
+
+def _check_view(
+    move: LedgerMove, state: CheckState, check: VerifiedBy | None, facts: VerifierFacts
+) -> CheckView:
+    resource = state.score.partition("/")[0]
+    score = facts.scores.get(resource, {}).get(move.target)
+    value = None
+    counts_from = None
+    for_seconds = None
+    if check is not None:
+        value = value_of(score, check, now=facts.now)
+        measured_from = move.phase_since + check.measured_after
+        for_seconds = int(check.for_seconds)
+        if facts.now < measured_from:
+            counts_from = timestamp_of(measured_from)
+    failure = None if score is None else score.failure
+    return CheckView(
+        score=state.score,
+        value=value,
+        at_least=state.at_least,
+        before=state.before,
+        for_seconds=for_seconds,
+        held_seconds=_seconds_since(state.held_since, facts.now),
+        failing_seconds=_seconds_since(state.failing_since, facts.now),
+        counts_from=counts_from,
+        why=None if failure is None else f"{failure.reason}: {failure.message}",
+    )
+
+
+def _seconds_since(moment: float | None, now: float) -> int | None:
+    return None if moment is None else max(0, int(now - moment))
