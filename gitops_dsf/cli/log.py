@@ -114,13 +114,16 @@ def _until(records: Sequence[Record], end: datetime) -> list[Record]:
 
 
 def _last(records: Iterable[Record]) -> list[Record]:
-    """The last move of each Placement, and how it was verified."""
+    """The last move of each Placement, how it was verified, and its last list for Kueue."""
     last: dict[str, list[Record]] = {}
     for record in records:
         if record.changes_decision:
             last[record.placement] = [record]
-        else:
-            last.setdefault(record.placement, []).append(record)
+            continue
+        of_placement = last.setdefault(record.placement, [])
+        if record.order is not None:
+            of_placement[:] = [before for before in of_placement if before.order is None]
+        of_placement.append(record)
     return [record for of_placement in last.values() for record in of_placement]
 
 

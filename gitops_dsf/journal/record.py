@@ -1,6 +1,7 @@
 """A record of the journal: one change of a decision, and why OCM decided so.
 
 A record of the kind Verified changes no decision: it says what was measured where a move led.
+Nor does one of the kind Ordered, which says how the clusters for Kueue were ordered anew.
 """
 
 import hashlib
@@ -16,12 +17,13 @@ from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.times import Timestamp
 from gitops_dsf.simulator.explain import Explanation
 
-ChangeKind = Literal["Change", "Later", "Start", "Verified"]
+ChangeKind = Literal["Change", "Later", "Start", "Verified", "Ordered"]
 """What a record is about.
 
 Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when it
 was found. Start: the first record of a Placement; the decision before it is not known. Verified:
-the checks of a move decided; the decision is that of the record before.
+the checks of a move decided; the decision is that of the record before. Ordered: the list of a
+MultiKueueConfig was written.
 """
 MAX_NAMED: Final = 100
 """Clusters that a record names in each list.
@@ -114,6 +116,21 @@ class RecordedVerification(
     checks: tuple[RecordedCheck, ...] = ()
 
 
+class RecordedOrder(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A list of clusters that was written for Kueue."""
+
+    config: str
+    """The MultiKueueConfig."""
+    before: tuple[str, ...] = ()
+    """The list before, in its order; empty if there was none."""
+    after: tuple[str, ...] = ()
+    points: dict[str, float] = {}
+    """Of the listed clusters at that time, as far as they had some."""
+    left_out: tuple[str, ...] = ()
+    """Eligible clusters that had no place in the list, best first."""
+    reason: str = ""
+
+
 class Record(
     Struct,
     frozen=True,
@@ -173,11 +190,13 @@ class Record(
     """
     verification: RecordedVerification | None = None
     """How a move was verified; only in records of the kind Verified."""
+    order: RecordedOrder | None = None
+    """How clusters were ordered for Kueue; only in records of the kind Ordered."""
 
     @property
     def changes_decision(self) -> bool:
-        """Whether it is about a decision, and not about what was measured afterwards."""
-        return self.kind != "Verified"
+        """Whether it is about a decision, and not about what followed from it."""
+        return self.kind not in {"Verified", "Ordered"}
 
     @property
     def key(self) -> tuple[str, str]:
@@ -265,6 +284,33 @@ def verification_record(
         before=last.count,
         digest=last.digest,
         verification=verification,
+    )
+
+
+def order_record(
+    last: Record | None, order: RecordedOrder, *, placement: str, uid: str, at: datetime
+) -> Record:
+    """A record of a list for Kueue, after the last record of its Placement, if there is one."""
+    if last is not None and last.uid != uid:
+        last = None  # of a Placement of this name that was deleted
+    time = at.replace(microsecond=at.microsecond // 1000 * 1000)
+    number = 1 if last is None else last.number + 1
+    content = msgspec.json.encode((placement, uid, number, time, "Ordered", order))
+    # The decision is as it was, if the journal knows it, so that the next change is compared with
+    # it.
+    return Record(
+        id=hashlib.sha256(content).hexdigest()[:16],
+        number=number,
+        time=time,
+        kind="Ordered",
+        placement=placement,
+        uid=uid,
+        from_=None if last is None else last.to,
+        to=None if last is None else last.to,
+        count=0 if last is None else last.count,
+        before=0 if last is None else last.count,
+        digest="" if last is None else last.digest,
+        order=order,
     )
 
 

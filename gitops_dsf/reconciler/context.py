@@ -6,12 +6,15 @@ one pass. Each one reads the view when it runs.
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Final
 
 from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub.moves.causes import MoveCause
+from gitops_dsf.journal.record import RecordedOrder
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.pacing.ledgerindex import LedgerIndex
 from gitops_dsf.reconciler.events import Events
@@ -20,6 +23,21 @@ from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.reconciler.scan import ScoreScanner
+
+MAX_ORDERS: Final = 1000
+"""Lists for Kueue that wait for the journal. Without a journal nobody takes them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrittenList:
+    """A list of clusters that was written for Kueue."""
+
+    placement: str
+    """namespace/name."""
+    uid: str
+    at: float
+    """Seconds since 1970, by the hub's clock."""
+    order: RecordedOrder
 
 
 class ControllerContext:
@@ -60,6 +78,12 @@ class ControllerContext:
         """
         self.verification_decided: Callable[[], None] = lambda: None
         """Called when the checks of a move have decided, so that the journal records it at once."""
+        self.orders = deque[WrittenList](maxlen=MAX_ORDERS)
+        """Lists for Kueue that were written, and that the journal has not recorded yet."""
+        self.order_written: Callable[[], None] = lambda: None
+        """Called when there is a new one."""
+        self.ordering: Callable[[], Collection[str]] = lambda: ()
+        """The Placements (namespace/name) that order clusters for Kueue."""
 
     def move_under_way(self, placement: str) -> LedgerMove | None:
         """The paced move of a Placement (namespace/name) that is under way."""

@@ -1,6 +1,7 @@
 """Records of the journal, for a terminal: a table of moves, and one move explained.
 
-A record of a verification is one line of the table, and what was measured where it is explained.
+A record of a verification, or of a list for Kueue, is one line of the table, and all of it where it
+is explained.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,8 +10,9 @@ from typing import Final
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.hub.moves.measured import check_text
+from gitops_dsf.hub.points import points_text
 from gitops_dsf.journal.cause import largest_change, scores_of_people
-from gitops_dsf.journal.record import Record, RecordedVerification
+from gitops_dsf.journal.record import Record, RecordedOrder, RecordedVerification
 from gitops_dsf.show.explanations import explanation_text
 from gitops_dsf.show.tables import table
 from gitops_dsf.wording import names_text, prioritizer_text
@@ -47,11 +49,13 @@ def log_text(records: Sequence[Record]) -> str:
 def cause_text(record: Record) -> str:
     """Formats the recorded cause.
 
-    Of a verification it is how that was decided. Versions that recorded no cause had the largest
-    change of a score in its place.
+    Of a verification it is how that was decided, and of a list for Kueue what changed it. Versions
+    that recorded no cause had the largest change of a score in its place.
     """
     if record.verification is not None:
         return verification_text(record.verification)
+    if record.order is not None:
+        return f"{record.order.config}: {record.order.reason}"
     if record.cause is not None:
         return str(record.cause)
     change = largest_change(record)
@@ -65,10 +69,12 @@ def cause_text(record: Record) -> str:
 def explained_text(record: Record) -> str:
     """Formats a move with its cause, the scores that changed, and the points of the clusters.
 
-    Of a verification it formats what was measured.
+    Of a verification it formats what was measured, and of a list for Kueue all its clusters.
     """
     if record.verification is not None:
         return printable_lines(_verification_lines(record, record.verification))
+    if record.order is not None:
+        return printable_lines(_order_lines(record, record.order))
     text = printable_lines(_head(record)) + "\n" + _scores(record)
     for reason in record.clusters:
         text += "\n" + explanation_text(reason, placement=record.placement)
@@ -98,6 +104,23 @@ def _verification_lines(record: Record, verification: RecordedVerification) -> I
             yield f"  {text}"
         else:
             yield f"  {text}; {check.before} on {verification.source} before the move"
+
+
+def _order_lines(record: Record, order: RecordedOrder) -> Iterator[str]:
+    """A list for Kueue, best first, with points."""
+    yield (
+        f"{time_text(record)} UTC: {record.placement} orders the clusters of MultiKueueConfig"
+        f" {order.config}"
+    )
+    yield f"  cause: {order.reason}"
+    for place, name in enumerate(order.after, 1):
+        points = order.points.get(name)
+        if points is None:
+            yield f"  {place}. {name}, no points"
+        else:
+            yield f"  {place}. {name}, {points_text(points)} points"
+    if order.left_out:
+        yield f"  no room for {names_text(order.left_out)}"
 
 
 def _head(record: Record) -> Iterator[str]:
@@ -154,21 +177,33 @@ def _what(record: Record) -> str:
 def before_text(record: Record) -> str:
     """Formats the clusters of the decision before; a question mark if they are not known.
 
-    Of a verification it is the cluster that the move left.
+    Of a verification it is the cluster that the move left, and of a list for Kueue the list before.
     """
     if record.verification is not None:
         return record.verification.source or "new"
+    if record.order is not None:
+        return _ordered(record.order.before)
     return "?" if record.from_ is None else _named(record.from_)
 
 
 def after_text(record: Record) -> str:
     """Formats the clusters of the new decision, or their number.
 
-    Of a verification it is the cluster where the move led.
+    Of a verification it is the cluster where the move led, and of a list for Kueue the list.
     """
     if record.verification is not None:
         return record.verification.target
+    if record.order is not None:
+        return _ordered(record.order.after)
     return f"{record.count} clusters" if record.to is None else _named(record.to)
+
+
+def _ordered(clusters: Sequence[str]) -> str:
+    """The first clusters of a list for Kueue, in its order."""
+    if not clusters:
+        return "no cluster"
+    names = ", ".join(clusters[:MAX_NAMED])
+    return names if len(clusters) <= MAX_NAMED else f"{names} and {len(clusters) - MAX_NAMED} more"
 
 
 def _named(clusters: Iterable[str]) -> str:

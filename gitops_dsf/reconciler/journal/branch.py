@@ -46,7 +46,7 @@ class Move(NamedTuple):
 def continues(record: Record, last: Record) -> bool:
     """Whether a record continues the last one of its Placement."""
     if record.uid != last.uid:
-        return record.kind == "Start"
+        return record.kind in {"Start", "Ordered"} and record.number == 1
     return record.number == last.number + 1 and (
         record.from_ is None or digest(frozenset(record.from_)) == digest_of(last)
     )

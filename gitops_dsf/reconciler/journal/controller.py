@@ -18,11 +18,12 @@ import msgspec
 
 from dsf_runtime.clock import happens_within, monotonic
 from gitops_dsf.hub.placements import PlacementSummary
+from gitops_dsf.hub.times import moment_of
 from gitops_dsf.journal.lines import encode
-from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.record import Record, order_record
 from gitops_dsf.journal.timeline import ScoreValues, by_placement, values_at
 from gitops_dsf.pacing.ledger import LedgerMove
-from gitops_dsf.reconciler.context import ControllerContext
+from gitops_dsf.reconciler.context import ControllerContext, WrittenList
 from gitops_dsf.reconciler.git.clone import working_clone
 from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
@@ -107,6 +108,7 @@ class JournalController:
         context.view.placements.compare(self._note_edit)
         context.tracker.listen(self._wake.set)
         context.verification_decided = self._wake.set
+        context.order_written = self._wake.set
 
     async def run(self) -> None:
         view = self._view
@@ -126,9 +128,8 @@ class JournalController:
     async def _learn_from(self, branch: JournalClone) -> Sequence[Record]:
         """The records of the branch. Raises GitError and RepositoryError."""
         namespace = self._view.argocd_namespace
-        journal = await branch.read_newest(
-            [f"{namespace}/{name}" for name in self._view.placements.items]
-        )
+        followed = {f"{namespace}/{name}" for name in self._view.placements.items}
+        journal = await branch.read_newest(followed.union(self._context.ordering()))
         for bad in journal.bad:
             LOG.warning("branch %s: %s", self._settings.branch, bad)
         self._flapping.learn(journal.records)
@@ -200,6 +201,7 @@ class JournalController:
                     break
                 await self._add(moves[first : first + AT_A_TIME], facts)
         self._add_verifications(branch)
+        self._add_orders(branch)
         self._forget(branch)
         self._show()
         return wait
@@ -265,6 +267,33 @@ class JournalController:
         if added:
             self._keep(added)
 
+    def _add_orders(self, branch: JournalClone) -> None:
+        """Records the lists that were written for Kueue.
+
+        What a leader that is killed had not recorded is lost: only the last list is on the hub.
+        """
+        last = self._last(branch)
+        records: list[Record] = []
+        while self._context.orders and not self._is_full and len(records) < AT_A_TIME:
+            written = self._context.orders.popleft()
+            before = last.get(written.placement)
+            record = order_record(
+                before,
+                written.order,
+                placement=written.placement,
+                uid=written.uid,
+                at=moment_of(written.at),
+            )
+            clusters = None if before is None else self._unnamed.get(before.id)
+            if record.to is None and clusters is not None:
+                self._unnamed[record.id] = clusters
+            last[written.placement] = record
+            records.append(record)
+        if records:
+            self._keep(records)
+        if self._context.orders:
+            self._wake.set()
+
     def _last(self, branch: JournalClone) -> dict[str, Record]:
         """The last record of each Placement, on the branch or on its way there."""
         return {**branch.last, **{record.placement: record for record in self._pending}}
@@ -323,7 +352,10 @@ class JournalController:
             return
         gone = set[str]()
         for key in branch.last:
-            _, _, name = key.partition("/")
+            namespace, _, name = key.partition("/")
+            if namespace != self._view.argocd_namespace:
+                # It orders clusters for Kueue. There are few of them.
+                continue
             has_decision = self._tracker.decisions.get(name) is not None
             if name not in self._view.placements.items and not has_decision:
                 gone.add(key)
@@ -382,6 +414,17 @@ class JournalController:
             on_branch = await self._learn_from(branch)
             # Afterwards: while the branch is read, nothing that is there may look unknown.
             self._verifications.forget(refused, without=on_branch)
+            for record in reversed(refused):
+                # It was written, whatever the branch had in the place of its record.
+                if record.order is not None:
+                    self._context.orders.appendleft(
+                        WrittenList(
+                            placement=record.placement,
+                            uid=record.uid,
+                            at=record.time.timestamp(),
+                            order=record.order,
+                        )
+                    )
         self._show()
 
     @property

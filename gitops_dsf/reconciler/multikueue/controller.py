@@ -32,10 +32,11 @@ from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.resources import CLUSTERS, DECISIONS, MULTIKUEUE_CONFIGS, WORKLOADS
 from gitops_dsf.hub.times import timestamp_of
+from gitops_dsf.journal.record import RecordedOrder
 from gitops_dsf.multikueue.assumed import assumed_scores
 from gitops_dsf.multikueue.order import Order, OrderInputs, next_order
 from gitops_dsf.multikueue.points import cluster_points
-from gitops_dsf.reconciler.context import ControllerContext
+from gitops_dsf.reconciler.context import ControllerContext, WrittenList
 from gitops_dsf.reconciler.hub.api import REFUSED
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.hub.kinds import StoredObject
@@ -71,6 +72,7 @@ class MultiKueueController:
         """By MultiKueueConfig."""
         self._is_kueue_there = False
         self._is_absence_reported = False
+        context.ordering = self._ordering
         self._wake = context.changes_of(*self._namespaces.informers, context.view.clusters)
 
     async def run(self) -> None:
@@ -157,6 +159,10 @@ class MultiKueueController:
                     min_interval=PAUSE_SECONDS,
                 )
             )
+
+    def _ordering(self) -> set[str]:
+        """The Placements (namespace/name) that order clusters."""
+        return {claim.key for claims in self._claims().values() for claim in claims}
 
     def _claims(self) -> dict[str, list[Claim]]:
         return claims_in(self._namespaces.by_name.values())
@@ -318,3 +324,15 @@ class MultiKueueController:
         )
         await write_config(self._api, claim.order.config, stored, written, ordered_at=ordered_at)
         self._report.written(claim, order)
+        recorded = RecordedOrder(
+            config=claim.order.config,
+            before=inputs.shown,
+            after=order.names,
+            points=written.points,
+            left_out=order.left_out,
+            reason=written.reason,
+        )
+        self._context.orders.append(
+            WrittenList(placement=claim.key, uid=claim.placement.uid, at=inputs.now, order=recorded)
+        )
+        self._context.order_written()

@@ -180,12 +180,15 @@ def _checked(findings: Sequence[DoctorFinding]) -> str:
 
 
 def _records_title(records: Sequence[Record]) -> str:
-    """How many moves the table has, and how many verifications of moves."""
-    moves = sum(record.changes_decision for record in records)
-    verifications = len(records) - moves
-    text = plural(moves, "move")
+    """How many moves the table has, verifications of moves, and orders of clusters for Kueue."""
+    parts = [plural(sum(record.changes_decision for record in records), "move")]
+    verifications = sum(record.verification is not None for record in records)
+    orders = sum(record.order is not None for record in records)
     if verifications:
-        text += f" and {plural(verifications, 'verification')}"
+        parts.append(plural(verifications, "verification"))
+    if orders:
+        parts.append(f"{plural(orders, 'order')} of clusters for Kueue")
+    text = " and ".join(parts)
     if len(records) > MAX_RECORDS:
         return f"The newest {MAX_RECORDS} of {text}; gitops-dsf log lists all"
     return text

@@ -15,10 +15,12 @@ from gitops_dsf.journal.record import (
     ClusterReason,
     Record,
     RecordedCheck,
+    RecordedOrder,
     RecordedTerm,
     RecordedVerification,
     ScoreChange,
     new_record,
+    order_record,
     verification_record,
 )
 from tests.hub.controlplane.gitrepository import git
@@ -224,6 +226,46 @@ def test_a_verification_is_a_line_of_its_own_and_explained_below_its_move(
             {"score": "latency/latency", "atLeast": 68, "before": 78},
         ],
     }
+
+
+def test_a_list_for_kueue_is_a_line_of_its_own_and_explained_with_points(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ordered(last: Record | None, *names: str, minutes: int) -> Record:
+        order = RecordedOrder(
+            config="gpu-jobs",
+            before=("eu-1", "eu-2", "eu-3", "eu-4"),
+            after=names,
+            points={"eu-2": 61.5, "eu-1": 40.0},
+            left_out=("ap-1",),
+            reason="eu-2 leads eu-1 by 21.5 points",
+        )
+        at = AT + timedelta(minutes=minutes)
+        return order_record(last, order, placement="kueue-system/gpu-jobs", uid="u", at=at)
+
+    first = ordered(None, "eu-1", "eu-2", minutes=0)
+    second = ordered(first, "eu-2", "eu-1", "eu-4", minutes=5)
+    lines = tmp_path / "2026-06.jsonl"
+    lines.write_bytes(b"".join(map(encode, (first, second))))
+    assert main(["log", "gpu-jobs", "--journal", str(lines), *SPAN]) == 0
+    listed, explained = re.split(r"\n(?=2026\S+ \S+ UTC)", capsys.readouterr().out)
+    assert listed.splitlines()[-1] == (
+        "  2026-06-01 03:17:07  kueue-system/gpu-jobs  eu-1, eu-2, eu-3 and 1 more"
+        "  eu-2, eu-1, eu-4  gpu-jobs: eu-2 leads eu-1 by 21.5 points"
+    )
+    assert explained == (
+        "2026-06-01 03:17:07 UTC: kueue-system/gpu-jobs orders the clusters of MultiKueueConfig"
+        " gpu-jobs\n"
+        "  cause: eu-2 leads eu-1 by 21.5 points\n"
+        "  1. eu-2, 61.5 points\n"
+        "  2. eu-1, 40 points\n"
+        "  3. eu-4, no points\n"
+        "  no room for ap-1\n"
+    )
+    assert main(["log", "--journal", str(lines), *SPAN, "-o", "json"]) == 0
+    printed = capsys.readouterr().out
+    assert check_output(["log", "-o", "json"], printed)
+    assert json.loads(printed)["records"][1]["order"]["leftOut"] == ["ap-1"]
 
 
 def test_a_byte_order_mark_hides_no_record(
