@@ -86,8 +86,9 @@ DECISIONS: Final = _right(Where.PLACEMENTS, SCORE_GROUP, "placementdecisions", "
 JOB_DECISIONS: Final = (
     _right(Where.JOBS, SCORE_GROUP, "placementdecisions", "list, watch"),
     _right(Where.JOBS, SCORE_GROUP, "placements", "list, watch"),
+    _right(Where.JOBS, "", "events", "create, patch"),
 )
-"""For the order of a MultiKueueConfig: the decision, and the annotation that asks for it."""
+"""For the order of a MultiKueueConfig: the decision, the annotation that asks for it, and Events."""
 
 
 def multi_kueue_rights(configs: Sequence[str]) -> tuple[Right, ...]:
