@@ -88,7 +88,7 @@ JOB_DECISIONS: Final = (
     _right(Where.JOBS, SCORE_GROUP, "placements", "list, watch"),
     _right(Where.JOBS, "", "events", "create, patch"),
 )
-"""For the order of a MultiKueueConfig: the decision, the annotation that asks for it, and Events."""
+"""For the order of a MultiKueueConfig: the decision, and the annotation that asks for it."""
 
 
 def multi_kueue_rights(configs: Sequence[str]) -> tuple[Right, ...]:
