@@ -13,7 +13,12 @@ docs/decisions/paced-moves.md explains them to users. The life of a paced move:
 4. **Handover.** OCM has decided for the target. The items go, and the move continues to count until
    the new copy is healthy and the old one is gone (`progress`). If OCM does not follow within a
    minute, the items are taken away, and then the move is forgotten.
-5. **Ended.** It does not count any more, but it is remembered while its cooldown lasts, and until
+5. **Verifying**, if the application asks for it. Both copies stay until the scores of the new
+   cluster have decided (`verification`). A move that passed goes on as a handover. One that failed
+   ends as Returned, and in the same write a move back begins, which is not verified (`verifier`).
+   The application does not go there again for a while (`holds`), and after too many returns no
+   move begins at all (`fleetstop`).
+6. **Ended.** It does not count any more, but it is remembered while its cooldown lasts, and until
    every score has measured it. Until then its load is assumed (`assumptions`).
 
 After a crash at any point a new leader reads the ledger and continues. A move that was admitted and
@@ -29,6 +34,10 @@ arrivals.
     admit        which of these moves may begin, and what the others wait for
     ledger       the moves that were admitted, and the arrivals that nobody admitted
     progress     how the moves of a ledger go on
+    verification what the checks of one move say, and whether its old copy may go
+    verifier     what follows from that for the moves of a ledger
+    holds        which clusters an application does not go to for a while
+    fleetstop    when no move begins until a person acknowledges it
     assumptions  the load that is assumed until scores have measured it
     refuges      where a Placement goes when its cluster is lost
     items        the published items that carry moves out

@@ -242,8 +242,13 @@ class _AdmissionRun:
         if held is None:
             return self._desired_moves.of(key, self._shifts)
         desired = self._desired_moves.of(key, self._shifts, held=held)
+        if desired is not None:
+            return desired
         # If it may go nowhere else, people see that the hold keeps it where it is.
-        return desired or self._desired_moves.of(key, self._shifts)
+        without_holds = self._desired_moves.of(key, self._shifts)
+        if without_holds is None or without_holds.target not in held:
+            return None
+        return without_holds
 
     def _obstacle(self, desired: DesiredMove) -> Waiting | None:
         """What the move waits for; None if it may begin."""

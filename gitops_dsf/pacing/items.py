@@ -6,6 +6,7 @@ name with a large weight. DRAW makes a cluster the best one, PUSH the worst.
 
 from collections.abc import Iterable, Mapping
 
+from gitops_dsf.hub.moves.causes import Cause
 from gitops_dsf.hub.pace import DRAW, PUSH
 from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
@@ -20,13 +21,13 @@ def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> Items:
     `refuges` are clusters by namespace/name of the Placement. A move has items until OCM has
     followed: afterwards Steady alone holds the decision, and OCM may return to the old cluster if
     the new one is lost. The target of a move takes the place of the refuge. So does the old cluster
-    while the checks of a move are open: its copy still runs there.
+    of a verified move until its checks have passed: a copy still runs there.
     """
     moves = tuple(moves)
     admitted = [move for move in moves if move.phase is Phase.ADMITTED]
     drawn_to = dict(refuges)
     for move in moves:
-        if move.phase is Phase.VERIFYING and not move.passed_at:
+        if _has_way_back(move):
             drawn_to[move.placement] = move.source
     for move in admitted:
         drawn_to[move.placement] = move.target
@@ -37,6 +38,14 @@ def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> Items:
         items.setdefault(move.source, {})[move.placement] = PUSH
     # Sorted, so that equal items make equal objects, and nothing is written without need.
     return {cluster: dict(sorted(values.items())) for cluster, values in sorted(items.items())}
+
+
+def _has_way_back(move: LedgerMove) -> bool:
+    """Whether OCM should go to the old cluster again if the new one is lost."""
+    if not move.verified or move.passed_at or move.phase not in {Phase.HANDOVER, Phase.VERIFYING}:
+        return False
+    # OCM could not decide for a cluster that it left itself, or that is drained.
+    return move.admitted and (move.cause is None or move.cause.cause is not Cause.DRAIN)
 
 
 def drawing(

@@ -9,8 +9,8 @@ Guaranteed:
 - Only a move that somebody admitted returns, and a return is never verified: an application with
   two copies goes back once, and it ends.
 
-Not guaranteed: that a return happens. When OCM could not decide for the old cluster any more, both
-copies stay, and it is reported.
+Not guaranteed: that a return happens. When OCM cannot decide for the old cluster until
+`verifySeconds` are over, both copies stay, and it is reported.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -107,7 +107,7 @@ class Verifier:
             return move.entered(Phase.VERIFYING, self._now)
         if self._now >= deadline(move, verification):
             detail = f"{move.target} has no healthy copy after {verification.seconds:.0f} s"
-            return self._failed(move, detail)
+            return self._failed(move, verification, detail)
         return move
 
     def verified(self, move: LedgerMove, verification: Verification) -> LedgerMove | Failed:
@@ -121,7 +121,7 @@ class Verifier:
         if judgement.verdict is Verdict.PASSED:
             return replace(move, passed_at=self._now, outcome=Outcome.COMPLETED)
         if judgement.verdict is Verdict.FAILED:
-            return self._failed(move, judgement.detail)
+            return self._failed(move, verification, judgement.detail)
         if judgement.verdict is Verdict.UNKNOWN:
             return self._unknown(move, verification, judgement.detail)
         return move
@@ -194,19 +194,25 @@ class Verifier:
     ) -> LedgerMove | Failed:
         """The next state of a move of which nobody knows, when the time is over."""
         if verification.on_unknown == "Return" and move.admitted:
-            return self._failed(move, detail)
+            return self._failed(move, verification, detail)
         # What OCM moved itself from a cluster that is lost has no old copy that could be kept.
         has_old_copy = move.admitted or self._loss(move.source) is None
         if verification.on_unknown == "Hold" and has_old_copy:
             return move
         return replace(move, passed_at=self._now, outcome=Outcome.UNKNOWN_COMPLETED)
 
-    def _failed(self, move: LedgerMove, detail: str) -> LedgerMove | Failed:
+    def _failed(
+        self, move: LedgerMove, verification: Verification, detail: str
+    ) -> LedgerMove | Failed:
         ended = move.entered(Phase.ENDED, self._now)
-        # What OCM moved itself had a reason to leave its cluster.
-        if not move.admitted or not self.can_return(move.placement, move.source):
+        if not move.admitted:
+            # OCM had a reason to leave the other cluster.
             return replace(ended, outcome=Outcome.FAILED)
-        return Failed(replace(ended, outcome=Outcome.RETURNED), detail)
+        if self.can_return(move.placement, move.source):
+            return Failed(replace(ended, outcome=Outcome.RETURNED), detail)
+        # A cluster that is away for a moment may come back until then.
+        is_over = self._now >= deadline(move, verification)
+        return replace(ended, outcome=Outcome.FAILED) if is_over else move
 
 
 def begun_by(evidence: Evidence, move: LedgerMove) -> LedgerMove:

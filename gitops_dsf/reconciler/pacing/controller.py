@@ -231,8 +231,15 @@ class PaceController:
             maintenance=effect,
             refused=observed.refused,
         )
-        evidence = await self._evidence(observed, inputs)
-        ledger = self._advanced(observed, evidence, pace)
+        view = self._view
+        handovers = Handovers(
+            sets=view.sets.items,
+            applications=view.applications.items,
+            clusters=view.clusters.items,
+            now=now,
+        )
+        evidence = await self._evidence(observed, inputs, handovers)
+        ledger = self._advanced(observed, evidence, handovers, pace)
         kept = remembered(pace, (placement.ranking for placement in observed.paced.values()))
         ledger = ledger.pruned(kept=kept, now=now)
         unsettled = observed.settled.unsettled
@@ -310,7 +317,9 @@ class PaceController:
         finally:
             self._context.metrics.paced_moves_refused.set(self._publisher.refusing)
 
-    async def _evidence(self, observed: _Observed, inputs: Inputs) -> Evidence:
+    async def _evidence(
+        self, observed: _Observed, inputs: Inputs, handovers: Handovers
+    ) -> Evidence:
         """What verified moves are judged by; nothing while no application asks for it."""
         verifications: dict[str, Verification] = {}
         for key, paced in observed.paced.items():
@@ -322,7 +331,6 @@ class PaceController:
         if now >= self._next_inventory:
             self._next_inventory = now + POLL_SECONDS
             await self._inventory.refresh()
-        handovers = self._handovers(observed)
 
         def can_return(placement: str, cluster: str) -> bool:
             # In `inputs` clusters that refuse items are closed, too. A refusal may pass, and the
@@ -342,16 +350,9 @@ class PaceController:
             inventory=self._inventory.current or {},
         )
 
-    def _handovers(self, observed: _Observed) -> Handovers:
-        view = self._view
-        return Handovers(
-            sets=view.sets.items,
-            applications=view.applications.items,
-            clusters=view.clusters.items,
-            now=observed.now,
-        )
-
-    def _advanced(self, observed: _Observed, evidence: Evidence, pace: Pace) -> Ledger:
+    def _advanced(
+        self, observed: _Observed, evidence: Evidence, handovers: Handovers, pace: Pace
+    ) -> Ledger:
         """The ledger by what the hub shows."""
         view = self._view
         ledger = observed.known.ledger
@@ -366,7 +367,7 @@ class PaceController:
             paced=observed.paced.keys(),
             decided=observed.settled.decided,
             published=moving_in(observed.published.items, ledger.under_way),
-            finished=self._handovers(observed).is_done,
+            finished=handovers.is_done,
             refused=observed.refused,
             loss=loss,
             evidence=evidence,

@@ -103,3 +103,55 @@ def test_times_in_the_future_are_now() -> None:
 def test_a_hold_holds_from_its_beginning_to_its_end() -> None:
     hold = Hold(placement="a/b", target="c2", since=NOW, until=NOW + 60)
     assert [hold.active(NOW + seconds) for seconds in (-1, 0, 59, 60)] == [False, True, True, False]
+
+
+def ended(outcome: Outcome | None, *, ago: float, returning: bool = False) -> LedgerMove:
+    return LedgerMove(
+        placement="a/b",
+        source="c1",
+        target="c2",
+        since=NOW - 9000,
+        phase=Phase.ENDED,
+        phase_since=NOW - ago,
+        outcome=outcome,
+        returning=returning,
+    )
+
+
+def test_how_a_verified_move_ended_is_remembered_for_an_hour_at_least() -> None:
+    moves = [
+        ended(None, ago=60),
+        ended(Outcome.FAILED, ago=60),
+        ended(Outcome.RETURNED, ago=3599),
+        ended(None, ago=3599, returning=True),
+        ended(Outcome.RETURNED, ago=3600),
+    ]
+    kept = Ledger(tuple(moves)).pruned(kept=60, now=NOW).moves
+    assert kept == tuple(moves[1:4])
+    assert Ledger(tuple(moves)).pruned(kept=7200, now=NOW).moves == tuple(moves)
+
+
+def test_without_room_the_holds_go_that_end_first_and_a_stop_never_goes() -> None:
+    holds = tuple(
+        Hold(placement=f"argocd/app-{number:04}", target="us-1", since=NOW, until=NOW + number)
+        for number in range(1000)
+    )
+    decided = {f"argocd/app-{number:04}": ("us-1",) for number in range(1000)}
+    under_way = LedgerMove(placement="argocd/shop", source="c1", target="c2", since=NOW)
+    whole = Ledger((under_way,), decided, holds=holds, returns=(NOW, NOW), stopped_since=NOW)
+    room = 50_000
+    ledger = whole.fitted(room, kept=3600)
+    assert room - 200 < len(msgspec.json.encode(ledger)) <= room
+    assert ledger.moves == (under_way,)
+    assert (ledger.decided, ledger.returns, ledger.stopped_since) == ({}, (NOW, NOW), NOW)
+    assert ledger.holds == holds[-len(ledger.holds) :]
+    assert ledger.omitted == 0, "holds are no moves that somebody must count"
+    small = whole.fitted(300, kept=3600)
+    assert (small.moves, small.holds, small.stopped_since) == ((under_way,), (), NOW)
+
+
+def test_with_room_for_all_but_the_decisions_no_hold_goes() -> None:
+    hold = Hold(placement="a/b", target="c2", since=NOW, until=NOW + 60)
+    decided = {f"argocd/app-{number:04}": ("us-1",) for number in range(1000)}
+    ledger = Ledger((), decided, holds=(hold,)).fitted(5000, kept=3600)
+    assert (ledger.decided, ledger.holds) == ({}, (hold,))

@@ -156,8 +156,11 @@ def test_a_move_that_failed_returns_in_the_same_ledger() -> None:
     assert after(move(checks=(BAD,)), value=62, returns=(NOW - 5,)).stopped_since == NOW
 
 
-def test_a_move_that_cannot_return_is_reported_and_nothing_else() -> None:
-    ledger = after(move(checks=(BAD,)), value=62, eligible=False)
+def test_a_move_that_cannot_return_is_reported_when_the_time_is_over() -> None:
+    """Until then its old cluster may come back."""
+    waiting = only(after(move(ago=1799, checks=(BAD,)), value=62, eligible=False))
+    assert (waiting.phase, waiting.outcome) == (Phase.VERIFYING, None)
+    ledger = after(move(ago=1800, checks=(BAD,)), value=62, eligible=False)
     assert only(ledger).outcome is Outcome.FAILED
     assert (ledger.holds, ledger.returns) == ((), ())
 

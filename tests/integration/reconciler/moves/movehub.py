@@ -6,11 +6,15 @@ import time
 from collections.abc import Awaitable
 from typing import Any
 
+import msgspec
+
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub import resources
 from gitops_dsf.hub.application_sets import ApplicationSet, Handover
 from gitops_dsf.hub.applications import Application
-from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.hub.names import MOVES_CONFIGMAP, PLACEMENT_LABEL
+from gitops_dsf.hub.pace import PACE_ANNOTATION
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import cluster
 from gitops_dsf.reconciler.moves.deletion import Blocked, Candidate, CopyDeleter
@@ -79,6 +83,8 @@ class MoveHub:
 
     def __init__(self, hub: ObjectHub) -> None:
         self.hub = hub
+        self.pace = ""
+        """The annotation of the Placement, if its moves are paced."""
         self.application_set()
         self.decide("a")
 
@@ -133,10 +139,18 @@ class MoveHub:
             PLACEMENTS,
             "web",
             namespace=NAMESPACE,
-            metadata={"uid": "placement-1"},
+            metadata={
+                "uid": "placement-1",
+                "annotations": {PACE_ANNOTATION: self.pace} if self.pace else {},
+            },
             spec=spec,
             status=status,
         )
+
+    def ledger(self, *moves: LedgerMove) -> None:
+        """What the controller of paced moves has written."""
+        text = msgspec.json.encode(Ledger(moves)).decode()
+        self.hub.put("configmaps", MOVES_CONFIGMAP, namespace=HUB, data={"ledger": text})
 
     def copy(self, cluster: str, *, status: Any = None, **metadata: Any) -> None:
         """The same UID each time: it changed, and was not made anew."""
