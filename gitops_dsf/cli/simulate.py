@@ -49,6 +49,8 @@ class PacedOutput(Struct, frozen=True, kw_only=True, rename="camel"):
     under_way: tuple[PacedMove, ...]
     waves: tuple[PacedWave, ...]
     maintenance: tuple[WindowView, ...] | UnsetType = UNSET
+    stopped_since: float | UnsetType = UNSET
+    """Since when no move begins, because too many returned; absent if moves go on."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -116,6 +118,7 @@ def _paced(fleet: CheckedFleet, args: argparse.Namespace) -> int:
             under_way=paced.under_way,
             waves=paced.waves,
             maintenance=windows or UNSET,
+            stopped_since=UNSET if paced.stopped_since is None else paced.stopped_since,
         )
         sys.stdout.write(json_text(output))
     elif args.output == "html":

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.show.preview.maintenance import window_text
 from gitops_dsf.show.preview.pace import move_text, wave_lines
 from gitops_dsf.show.status.moves import queue_lines, stop_text
@@ -29,6 +30,8 @@ def assumption_lines(bindings: Sequence[str]) -> Iterator[str]:
 
 def waves_lines(paced: PacedWaves, windows: Sequence[WindowView]) -> Iterator[str]:
     """Yields what is open and under way, and the moves that follow, wave by wave."""
+    if paced.stopped_since is not None:
+        yield stopped_text(paced.stopped_since)
     for window in windows:
         yield f"maintenance {window.name} is open: {window_text(window)}"
     if paced.under_way:
@@ -50,6 +53,11 @@ def waves_lines(paced: PacedWaves, windows: Sequence[WindowView]) -> Iterator[st
     yield from wave_lines(paced.waves)
     if not paced.complete:
         yield "... and more"
+
+
+def stopped_text(since: float) -> str:
+    """Formats that moves stopped because too many applications came back."""
+    return f"moves stopped at {timestamp_of(since)}, and nobody has acknowledged it: no move begins"
 
 
 def pace_lines(

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import UNSET
 
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.show.explanations import flip_lines
 from gitops_dsf.show.losses import departure_text, losses_summary, overload_text
 from gitops_dsf.show.pages.kit import Fact
@@ -233,6 +234,11 @@ def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: st
     else:
         summary = Notice("ok", "No paced move follows")
     notices = [summary]
+    if paced.stopped_since is not None:
+        since = timestamp_of(paced.stopped_since)
+        notices.append(
+            Notice("error", f"Moves stopped at {since}", "Too many came back; see status")
+        )
     if paced.undecided:
         names = names_text(paced.undecided, most=MAX_NAMES)
         notices.append(Notice("unknown", "Without a decision, so OCM places them at once", names))

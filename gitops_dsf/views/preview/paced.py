@@ -11,15 +11,19 @@ from datetime import datetime
 from itertools import islice
 from typing import Self
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from gitops_dsf.hub.pace import PACE_ANNOTATION, PacedRanking, paced_ranking
+from gitops_dsf.hub.pace import PACE_ANNOTATION, PacedRanking, Verification, paced_ranking
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
+from gitops_dsf.pacing.fleetstop import acknowledged
+from gitops_dsf.pacing.holds import remaining
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.pacing.maintenance import effect_of, tainted_by, without_drained
 from gitops_dsf.pacing.waves import MAX_WAVES, AdmittedWave, waves
 from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, Verdict
 from gitops_dsf.views.preview.applied import applied
 
@@ -72,6 +76,8 @@ class PacedWaves:
     waves: tuple[PacedWave, ...] = ()
     complete: bool = True
     """Whether no move follows the last wave."""
+    stopped_since: float | None = None
+    """Since when no move begins, because too many returned, in seconds since 1970."""
 
     @property
     def moves(self) -> Iterator[DesiredPacedMove]:
@@ -116,6 +122,7 @@ def paced_waves(
         under_way=tuple(map(PacedMove.of, ledger.under_way)),
         waves=tuple(_paced_wave(wave, situation.paced) for wave in computed[:max_waves]),
         complete=len(computed) <= max_waves,
+        stopped_since=situation.ledger.stopped_since or None,
     )
 
 
@@ -130,6 +137,7 @@ def situation_of(
     if pace is None:
         return None
     paced = paced_placements(fleet, state)
+    ledger = _after_change(ledger, fleet, paced, pace=pace, now=now.timestamp())
     effect = effect_of(
         fleet.maintenance_on_hub,
         clusters={cluster.metadata.name: cluster for cluster in state.clusters},
@@ -150,6 +158,23 @@ def situation_of(
         leaving=frozenset(effect.drained),
         pace_time=at,
     )
+
+
+def _after_change(
+    ledger: Ledger, fleet: CheckedFleet, paced: Mapping[str, Paced], *, pace: Pace, now: float
+) -> Ledger:
+    """The ledger when the repository is applied: it may acknowledge a stop, and end holds."""
+    if pace.acknowledged_stop is not None:
+        moment = datetime.fromisoformat(pace.acknowledged_stop).timestamp()
+        ledger = acknowledged(ledger, moment, now=now)
+    if not ledger.holds:
+        return ledger
+    verifications: dict[str, Verification] = {}
+    for key, placement in paced.items():
+        if placement.ranking.verification is not None:
+            verifications[key] = placement.ranking.verification
+    holds = remaining(ledger.holds, verifications, fleet.inventory_digests, now=now)
+    return msgspec.structs.replace(ledger, holds=holds)
 
 
 def desired_paced_move(verdict: Verdict) -> DesiredPacedMove | None:
