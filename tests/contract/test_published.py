@@ -62,7 +62,8 @@ def test_the_hooks_install_all_of_ours_that_the_generator_needs() -> None:
 
 def test_a_tag_publishes_without_keys_and_tokens() -> None:
     jobs = read(".github/workflows/release.yaml")["jobs"]
-    assert set(jobs) == {"build", "pypi", "page"}
+    assert set(jobs) == {"build", "verify", "pypi", "page"}
+    assert jobs["pypi"]["needs"] == ["build", "verify"]
     for name in ("release", "build"):
         assert "secrets." not in (ROOT / f".github/workflows/{name}.yaml").read_text("utf-8")
     assert jobs["build"]["uses"] == "./.github/workflows/build.yaml"

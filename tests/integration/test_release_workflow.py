@@ -39,10 +39,10 @@ def script(workflow: str, job: str, name: str) -> str:
 
 
 def run(commands: str, folder: Path, **variables: str) -> None:
-    """Runs commands as GitHub does, with the programs of the lock file."""
+    """Runs commands as GitHub does, without pipefail, with the programs of the lock file."""
     path = os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), "/usr/bin:/bin"])
     environment = {"PATH": path, "HOME": str(folder), **variables}
-    output_of("bash", "-e", "-o", "pipefail", "-c", commands, cwd=folder, environ=environment)
+    output_of("bash", "-e", "-c", commands, cwd=folder, environ=environment)
 
 
 @pytest.fixture
@@ -107,13 +107,102 @@ def test_the_release_page_has_the_sums_their_signature_and_the_provenance(folder
     (folder / "uploaded").unlink()
     write(folder / "dist" / OTHERS[0], b"something else")
     done = program(
-        *("bash", "-e", "-o", "pipefail", "-c", publish),
+        *("bash", "-e", "-c", publish),
         cwd=folder,
         environ={"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "GITHUB_REF_NAME": "v1.0"},
     )
     assert done.returncode != 0
     assert f"{OTHERS[0]}: FAILED" in done.stdout
     assert not (folder / "uploaded").exists()
+
+
+VERIFY_FILES = "Verify the sums, their signature, and the provenance of each file"
+VERIFY_IMAGES = "Verify the signatures, the bills of materials and the provenance of the images"
+RELEASE = {
+    "GITHUB_ACTOR": "robot",
+    "GITHUB_REF": "refs/tags/v1.0",
+    "GITHUB_REF_NAME": "v1.0",
+    "GITHUB_REPOSITORY": "Team/gitops-dsf",
+    "GITHUB_REPOSITORY_OWNER": "Team",
+    "GH_TOKEN": "a-token",
+    "REGISTRY": "ghcr.io",
+}
+ISSUER = "--certificate-oidc-issuer https://token.actions.githubusercontent.com"
+IDENTITY = (
+    "--certificate-identity"
+    " https://github.com/Team/gitops-dsf/.github/workflows/build.yaml@refs/tags/v1.0"
+)
+SIGNER = (
+    "--repo Team/gitops-dsf --signer-workflow Team/gitops-dsf/.github/workflows/build.yaml"
+    " --source-ref refs/tags/v1.0"
+)
+
+
+@pytest.fixture
+def published(folder: Path) -> Path:
+    """The release, and programs that write down what they are asked. They fail for a call that has
+    the content of the file `refused` in it.
+    """
+    sums = "".join(f"{digest(name.encode())}  {name}\n" for name in OTHERS)
+    write(folder / "dist/SHA256SUMS", sums.encode())
+    for name in ("cosign", "gh"):
+        stand_in = folder / "bin" / name
+        write(
+            stand_in,
+            f'#!/bin/sh\necho "{name} $*" >>{folder}/asked\n'
+            f'! echo "$*" | grep -q -f {folder}/refused\n'.encode(),
+        )
+        stand_in.chmod(0o755)
+    write(folder / "refused", b"nothing of this\n")
+    return folder
+
+
+def asked(folder: Path) -> list[str]:
+    return (folder / "asked").read_text("utf-8").splitlines()
+
+
+def test_every_file_is_verified_before_anything_is_published(published: Path) -> None:
+    run(script("release.yaml", "verify", VERIFY_FILES), published, **RELEASE)
+    bundle = "--bundle SHA256SUMS.sigstore.json"
+    assert asked(published) == [
+        f"cosign verify-blob SHA256SUMS {bundle} {ISSUER} {IDENTITY}",
+        *(
+            f"gh attestation verify {name} --bundle provenance.sigstore.json {SIGNER}"
+            for name in OTHERS
+        ),
+    ]
+
+
+def test_every_image_is_verified_before_anything_is_published(published: Path) -> None:
+    run(script("release.yaml", "verify", VERIFY_IMAGES), published, **RELEASE)
+    expected = ["cosign login --username robot --password-stdin ghcr.io"]
+    for name in ("agent", "reconciler", "cli"):
+        image = f"ghcr.io/team/gitops-dsf-{name}:1.0"
+        expected += [
+            f"cosign verify {ISSUER} {IDENTITY} {image}",
+            f"gh attestation verify oci://{image} {SIGNER}",
+            f"cosign verify-attestation {ISSUER} {IDENTITY} --type cyclonedx {image}-amd64",
+            f"cosign verify-attestation {ISSUER} {IDENTITY} --type cyclonedx {image}-arm64",
+        ]
+    assert asked(published) == expected
+
+
+@pytest.mark.parametrize(
+    ("step", "refused"),
+    [
+        (VERIFY_FILES, "verify-blob"),
+        (VERIFY_FILES, OTHERS[0]),
+        (VERIFY_FILES, OTHERS[1]),
+        (VERIFY_IMAGES, "verify --cert.*reconciler"),
+        (VERIFY_IMAGES, "oci://.*agent"),
+        (VERIFY_IMAGES, "cyclonedx .*cli:1.0-arm64"),
+    ],
+)
+def test_what_does_not_verify_is_not_published(published: Path, step: str, refused: str) -> None:
+    """Also in the middle of a loop."""
+    write(published / "refused", f"{refused}\n".encode())
+    with pytest.raises(AssertionError):
+        run(script("release.yaml", "verify", step), published, **RELEASE)
 
 
 class Index(ThreadServer):
