@@ -1,21 +1,37 @@
 """Reads the objects that the checks of `doctor` need. Only the metadata of Secrets is requested."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import yaml
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub.multikueue import KUEUE_NAMESPACE, MULTIKUEUE_ANNOTATION
 from gitops_dsf.hub.names import PART_OF_LABEL, POD_LABEL, RECONCILER, WORK_NAME
-from gitops_dsf.hub.resources import ADDON_GROUP, ADDONS, APPLICATIONS, SCORING_CONFIGS, Resource
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.resources import (
+    ADDON_GROUP,
+    ADDONS,
+    ADMISSION_CHECKS,
+    APPLICATIONS,
+    MULTIKUEUE_CLUSTERS,
+    SCORING_CONFIGS,
+    Resource,
+)
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import HubClient, JsonObject, whole
 from gitops_dsf.hubreader.inputs import read_inputs
+from gitops_dsf.views.doctor.checks.kueue import SETTINGS as KUEUE_SETTINGS
+from gitops_dsf.views.doctor.checks.kueue import SETTINGS_KEY as KUEUE_SETTINGS_KEY
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
 from gitops_dsf.views.doctor.checks.upstream import UPSTREAM_LABELS, UPSTREAM_WORK
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.status.build import build
 
 _Contents = tuple[JsonObject, ...] | Unread
+_KUEUE_LABEL = "app.kubernetes.io/name=kueue,control-plane=controller-manager"
+"""On Kueue's Deployment, by its manifests and by its chart (0.19.2)."""
 _CLUSTER_SECRET = "argocd.argoproj.io/secret-type=cluster"  # noqa: S105 - a label
 
 
@@ -35,6 +51,7 @@ def read_facts(
         sources = dict(_of_ocm(hub))
         sources |= _of_argocd(hub, argocd_namespace)
         sources |= _of_reconciler(hub, hub_namespace)
+        sources |= _of_kueue(hub, inputs.placements)
         return DoctorFacts(
             kubectl=("kubectl", *file_options, "--context", context),
             hub_namespace=hub_namespace,
@@ -88,6 +105,43 @@ def _of_reconciler(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource,
     yield FactSource.LEASES, _one(hub.find(leases, RECONCILER))
     pods = Resource(plural="pods", namespace=namespace)
     yield FactSource.RECONCILER_PODS, hub.read(pods, whole, labels=POD_LABEL)
+
+
+def _of_kueue(
+    hub: HubClient, placements: Iterable[Placement]
+) -> Iterator[tuple[FactSource, _Contents]]:
+    """Kueue, its settings, and what jobs need of it; nothing if no Placement orders jobs."""
+    sources: dict[FactSource, _Contents] = {
+        FactSource.KUEUE_DEPLOYMENTS: (),
+        FactSource.KUEUE_SETTINGS: (),
+        FactSource.MULTIKUEUE_CLUSTERS: (),
+        FactSource.ADMISSION_CHECKS: (),
+    }
+    # A hub without Kueue, or whose Kueue is nobody's business here, needs no rights for it.
+    if any(placement.metadata.annotation(MULTIKUEUE_ANNOTATION) for placement in placements):
+        deployments = Resource(group="apps", plural="deployments", namespace=KUEUE_NAMESPACE)
+        configmaps = Resource(plural="configmaps", namespace=KUEUE_NAMESPACE)
+        settings = _one(hub.find(configmaps, KUEUE_SETTINGS))
+        sources = {
+            FactSource.KUEUE_DEPLOYMENTS: hub.read(deployments, whole, labels=_KUEUE_LABEL),
+            FactSource.KUEUE_SETTINGS: _with_parsed_settings(settings),
+            FactSource.MULTIKUEUE_CLUSTERS: hub.read(MULTIKUEUE_CLUSTERS, whole),
+            FactSource.ADMISSION_CHECKS: hub.read(ADMISSION_CHECKS, whole),
+        }
+    yield from sources.items()
+
+
+def _with_parsed_settings(settings: _Contents) -> _Contents:
+    """The ConfigMap of Kueue with its configuration as data; as it is if it cannot be read."""
+    if isinstance(settings, Unread) or not settings:
+        return settings
+    [configmap] = settings
+    data = configmap.get("data") or {}
+    try:
+        written = yaml.safe_load(data.get(KUEUE_SETTINGS_KEY) or "")
+    except (yaml.YAMLError, RecursionError):
+        return settings
+    return ({**configmap, "data": {**data, KUEUE_SETTINGS_KEY: written}},)
 
 
 def _with_any_label(hub: HubClient, resource: Resource, labels: tuple[str, ...]) -> _Contents:

@@ -97,6 +97,10 @@ def _sources() -> dict[FactSource, tuple[Any, ...]]:
         ),
         FactSource.SCORING_CONFIGS: (),
         FactSource.RECONCILER_PODS: (),
+        FactSource.KUEUE_DEPLOYMENTS: (),
+        FactSource.KUEUE_SETTINGS: (),
+        FactSource.MULTIKUEUE_CLUSTERS: (),
+        FactSource.ADMISSION_CHECKS: (),
         FactSource.LEASES: (
             {
                 "metadata": meta("gitops-dsf-reconciler", HUB),

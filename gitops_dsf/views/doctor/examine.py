@@ -13,6 +13,7 @@ from gitops_dsf.views.doctor.checks import (
     agents,
     argocd,
     decisions,
+    kueue,
     ocm,
     ownership,
     pacing,
@@ -55,6 +56,18 @@ class Check:
 _SCORES: Final = (HubPart.CLUSTERS, HubPart.ADDONS, HubPart.SCORERS, HubPart.SCORES)
 _REFUGES: Final = (HubPart.PLACEMENTS, HubPart.DECISIONS, HubPart.SCORES, HubPart.CLUSTERS)
 _VERIFIED: Final = (HubPart.MOVES, HubPart.PLACEMENTS, HubPart.DECISIONS, HubPart.SCORES)
+_KUEUE: Final = (
+    HubPart.PLACEMENTS,
+    FactSource.KUEUE_DEPLOYMENTS,
+    FactSource.KUEUE_SETTINGS,
+)
+_JOBS: Final = (
+    HubPart.PLACEMENTS,
+    HubPart.DECISIONS,
+    HubPart.MULTIKUEUE_CONFIGS,
+    FactSource.MULTIKUEUE_CLUSTERS,
+    FactSource.ADMISSION_CHECKS,
+)
 _GATES: Final = (FactSource.CLUSTER_MANAGERS, FactSource.OCM_DEPLOYMENTS)
 
 CHECKS: Final = (
@@ -87,6 +100,8 @@ CHECKS: Final = (
     Check("verified-moves", verification.verification, _VERIFIED),
     Check("maintenance", pacing.windows, (HubPart.MOVES,)),
     Check("refuges", pacing.refuges, _REFUGES),
+    Check("kueue", kueue.settings, _KUEUE),
+    Check("multikueue-configs", kueue.configs, _JOBS),
     Check("reconciler", reconciler.reconciler, (FactSource.LEASES,), ours=True),
 )
 """In order of dependency: an earlier failure is often the cause of a later one."""

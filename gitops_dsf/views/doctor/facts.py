@@ -36,6 +36,10 @@ class FactSource(StrEnum):
     SCORING_CONFIGS = "DynamicScoringConfigs"
     LEASES = "Lease gitops-dsf-reconciler"
     RECONCILER_PODS = "pods of the reconciler"
+    KUEUE_DEPLOYMENTS = "Deployments of Kueue"
+    KUEUE_SETTINGS = "ConfigMap kueue-manager-config"
+    MULTIKUEUE_CLUSTERS = "MultiKueueClusters"
+    ADMISSION_CHECKS = "AdmissionChecks"
 
 
 Need = FactSource | HubPart

@@ -8,6 +8,7 @@ from enum import StrEnum
 from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.moves.waiting import WaitingCopy
+from gitops_dsf.hub.multikueue import MultiKueueConfig
 from gitops_dsf.hub.objects import ManagedClusterAddOn, Placement
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
@@ -31,6 +32,7 @@ class HubPart(StrEnum):
     APPLICATION_SETS = "applicationSets"
     APPLICATIONS = "applications"
     MOVES = "moves"
+    MULTIKUEUE_CONFIGS = "multiKueueConfigs"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,8 @@ class StatusInputs:
     """Paced moves; None while the hub has no paced Placement, or no move began."""
     waits: tuple[WaitingCopy, ...] = ()
     """Why old copies are still there, as the reconciler reports it."""
+    multi_kueue_configs: tuple[MultiKueueConfig, ...] = ()
+    """All of the hub, if a Placement orders one."""
     foreign: tuple[tuple[str, str], ...] = ()
     """(cluster, name) of AddOnPlacementScores with a scorer's name that our agent did not write."""
     contested: tuple[tuple[str, str, str], ...] = ()

@@ -1,0 +1,256 @@
+"""Checks Kueue, where Placements order clusters for its jobs: whether it reads the order, and
+whether each MultiKueueConfig is ours and has every decided cluster.
+
+The facts about Kueue are those of version 0.19.2.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from packaging.version import Version
+
+from dsf_wire.constants import MANAGED_BY_LABEL
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.multikueue import (
+    KUEUE_NAMESPACE,
+    MAX_CLUSTERS,
+    MultiKueueConfig,
+    MultiKueueOrder,
+    multikueue_order,
+)
+from gitops_dsf.hub.names import POD_LABEL, RECONCILER
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
+from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
+from gitops_dsf.views.doctor.objects import HubObject, containers_of, name_of, versions_of
+from gitops_dsf.wording import names_text, plural
+
+SETTINGS: Final = "kueue-manager-config"
+"""ConfigMap with Kueue's configuration, as its manifests and its chart name it."""
+SETTINGS_KEY: Final = "controller_manager_config.yaml"
+"""The key of that ConfigMap. The reader replaces its text with what the YAML says."""
+MINIMUM: Final = Version("0.19")
+"""Older ones nominate the clusters in alphabetical order (pkg/features/kube_features.go)."""
+_INCREMENTAL: Final = "kueue.x-k8s.io/multikueue-dispatcher-incremental"
+_ALL_AT_ONCE: Final = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
+"""The default: a copy of each job on every cluster, and the first that admits it wins."""
+_ORDER_GATE: Final = "MultiKueueIncrementalDispatcherRespectConfigOrder"
+_STEP_GATE: Final = "MultiKueueIncrementalDispatcherConfig"
+_DEFAULT_STEP: Final = 3
+"""Clusters that a round of the dispatcher adds. A round lasts 5 minutes."""
+_GATES_FLAG: Final = "--feature-gates="
+_OCM_CONTROLLER: Final = "open-cluster-management.io/placement"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ordered:
+    """A Placement that orders a MultiKueueConfig."""
+
+    placement: Placement
+    order: MultiKueueOrder
+
+
+def settings(facts: DoctorFacts) -> Iterator[DoctorFinding]:
+    """Does Kueue offer jobs to the clusters in the order of the scores?"""
+    if not _ordered(facts):
+        yield ok("no Placement orders clusters for jobs")
+        return
+    deployments = facts.of(FactSource.KUEUE_DEPLOYMENTS)
+    if not deployments:
+        yield warning(
+            f"no Deployment of Kueue is in {KUEUE_NAMESPACE}, so nobody sends jobs to clusters",
+            f"install Kueue {MINIMUM} or newer: https://kueue.sigs.k8s.io/docs/installation",
+        )
+        return
+    version = min(versions_of(deployments).values(), default=None)
+    if version is None:
+        yield warning(
+            f"the version of Kueue is not known: the image in {KUEUE_NAMESPACE} has no tag",
+            f"make sure that it is {MINIMUM} or newer",
+        )
+    elif version < MINIMUM:
+        yield error(
+            f"Kueue {version} offers jobs to clusters in alphabetical order, whatever their scores"
+            " are",
+            f"upgrade Kueue to {MINIMUM} or newer",
+        )
+    config = facts.one(FactSource.KUEUE_SETTINGS)
+    written = ((config or {}).get("data") or {}).get(SETTINGS_KEY)
+    if not isinstance(written, dict):
+        yield unknown(
+            f"ConfigMap {KUEUE_NAMESPACE}/{SETTINGS} has no configuration that can be read, so the"
+            " dispatcher is not known",
+            f"write multiKueue.dispatcherName: {_INCREMENTAL} into the configuration of Kueue",
+        )
+        return
+    yield from _dispatcher(facts, written, _gates(written, deployments))
+    yield ok(f"Kueue {version} offers each job to the best cluster first")
+
+
+def configs(facts: DoctorFacts) -> Iterator[DoctorFinding]:
+    """Is each MultiKueueConfig ours, and does it have every decided cluster?"""
+    ordered = _ordered(facts)
+    by_name = {config.metadata.name: config for config in facts.inputs.multi_kueue_configs}
+    decisions = decided(facts.inputs.snapshot.decisions)
+    clusters = set(map(name_of, facts.of(FactSource.MULTIKUEUE_CLUSTERS)))
+    for item in ordered:
+        yield from _config(facts, item, by_name.get(item.order.config))
+        names = decisions.get(item.placement.key, ())
+        unserved = sorted(set(names) - clusters)
+        if unserved:
+            yield warning(
+                f"{names_text(unserved)} of Placement {item.placement.key} have no"
+                " MultiKueueCluster, so they get no jobs"
+                if len(unserved) > 1
+                else f"{unserved[0]} of Placement {item.placement.key} has no MultiKueueCluster,"
+                " so it gets no jobs",
+                facts.command("get", "multikueueclusters")
+                + "  # OCM's kueue add-on makes them; each has the name of its ManagedCluster",
+            )
+        if len(set(names) & clusters) > MAX_CLUSTERS:
+            yield warning(
+                f"{len(set(names) & clusters)} clusters are decided for Placement"
+                f" {item.placement.key}, and a MultiKueueConfig takes {MAX_CLUSTERS}: the worst"
+                " ones get no jobs",
+                "choose fewer with clusterSets or clusterSelector of the ScoredPlacement",
+            )
+        yield from _checks(facts, item)
+    yield from _left_over(facts, {item.order.config for item in ordered})
+    if ordered:
+        count = plural(len(ordered), "MultiKueueConfig")
+        yield ok(f"{count} in the order of the scores")
+    else:
+        yield ok("no Placement orders clusters for jobs")
+
+
+def _ordered(facts: DoctorFacts) -> list[_Ordered]:
+    items: list[_Ordered] = []
+    for placement in facts.inputs.placements:
+        try:
+            order = multikueue_order(placement)
+        except msgspec.DecodeError:
+            continue  # the reconciler orders nothing by it
+        if order is not None:
+            items.append(_Ordered(placement=placement, order=order))
+    return items
+
+
+def _gates(written: HubObject, deployments: tuple[HubObject, ...]) -> dict[str, bool]:
+    """The feature gates of the configuration, and of the flag, which replaces them."""
+    gates: dict[str, bool] = {}
+    in_file = written.get("featureGates")
+    if isinstance(in_file, dict):
+        gates = {str(name): bool(value) for name, value in in_file.items()}
+    for deployment in deployments:
+        for container in containers_of(deployment):
+            for argument in container.get("args") or ():
+                if not str(argument).startswith(_GATES_FLAG):
+                    continue
+                for pair in str(argument).removeprefix(_GATES_FLAG).split(","):
+                    name, _, value = pair.partition("=")
+                    gates[name.strip()] = value.strip().lower() in {"true", "1", "t"}
+    return gates
+
+
+def _dispatcher(
+    facts: DoctorFacts, written: HubObject, gates: dict[str, bool]
+) -> Iterator[DoctorFinding]:
+    multi_kueue: Any = written.get("multiKueue")
+    if not isinstance(multi_kueue, dict):
+        multi_kueue = {}
+    edit = facts.command("-n", KUEUE_NAMESPACE, "edit", "configmap", SETTINGS)
+    dispatcher = multi_kueue.get("dispatcherName") or _ALL_AT_ONCE
+    if dispatcher == _ALL_AT_ONCE:
+        yield error(
+            "Kueue copies each job to all clusters at once and runs it where it is admitted first,"
+            " so the order of the scores has no effect",
+            f"{edit}  # multiKueue.dispatcherName: {_INCREMENTAL}, and"
+            " incrementalDispatcherConfig.stepSize: 1; then restart Kueue",
+        )
+        return
+    if dispatcher != _INCREMENTAL:
+        yield warning(
+            f"the dispatcher {dispatcher} decides where jobs go, and may ignore the order of the"
+            " scores",
+            f"{edit}  # multiKueue.dispatcherName: {_INCREMENTAL}; then restart Kueue",
+        )
+        return
+    if gates.get(_ORDER_GATE) is False:
+        yield error(
+            f"the feature gate {_ORDER_GATE} of Kueue is off: jobs are offered to clusters in"
+            " alphabetical order",
+            f"{edit}  # remove the gate, which is on by default; then restart Kueue",
+        )
+    incremental = multi_kueue.get("incrementalDispatcherConfig")
+    step = incremental.get("stepSize") if isinstance(incremental, dict) else None
+    if gates.get(_STEP_GATE) is False or not isinstance(step, int):
+        step = _DEFAULT_STEP
+    if step > 1:
+        yield warning(
+            f"Kueue offers each job to the {step} best clusters at once, and it runs where it is"
+            " admitted first; with stepSize 1 the order decides alone",
+            f"{edit}  # multiKueue.incrementalDispatcherConfig.stepSize: 1; then restart Kueue",
+        )
+
+
+def _config(
+    facts: DoctorFacts, item: _Ordered, config: MultiKueueConfig | None
+) -> Iterator[DoctorFinding]:
+    name = item.order.config
+    if config is None:
+        logs = facts.on_hub("logs", "-l", POD_LABEL)
+        yield warning(
+            f"there is no MultiKueueConfig {name} for Placement {item.placement.key}: the"
+            " reconciler creates it with the first decided cluster that has a MultiKueueCluster",
+            f"{logs}  # why it was not written",
+        )
+    elif config.metadata.label(MANAGED_BY_LABEL) != RECONCILER:
+        label = facts.command(
+            "label", "multikueueconfig", name, "--overwrite", f"{MANAGED_BY_LABEL}={RECONCILER}"
+        )
+        yield error(
+            f"the MultiKueueConfig {name} is somebody else's, so its clusters are not ordered by"
+            f" Placement {item.placement.key}",
+            f"{label}  # hands it over: first stop whoever writes it, or name another config in"
+            " multiKueue",
+        )
+
+
+def _checks(facts: DoctorFacts, item: _Ordered) -> Iterator[DoctorFinding]:
+    """Whether jobs come to the config, and whether OCM's add-on writes it, too."""
+    name = item.order.config
+    is_named = False
+    for check in facts.of(FactSource.ADMISSION_CHECKS):
+        spec = check.get("spec") or {}
+        parameters = spec.get("parameters") or {}
+        if parameters.get("kind") == "MultiKueueConfig" and parameters.get("name") == name:
+            is_named = True
+        is_of_ocm = spec.get("controllerName") == _OCM_CONTROLLER
+        if is_of_ocm and parameters.get("name") == name:
+            yield error(
+                f"OCM's kueue add-on writes the MultiKueueConfig {name} for AdmissionCheck"
+                f" {name_of(check)}, and so does the reconciler: each undoes what the other does,"
+                " and running jobs are lost",
+                facts.command("delete", "admissioncheck", name_of(check)),
+            )
+    if not is_named:
+        yield warning(
+            f"no AdmissionCheck names the MultiKueueConfig {name}, so no job follows its order",
+            "write an AdmissionCheck with controllerName kueue.x-k8s.io/multikueue and this config"
+            " as its parameters",
+        )
+
+
+def _left_over(facts: DoctorFacts, wanted: set[str]) -> Iterator[DoctorFinding]:
+    """Configs of ours that no Placement orders any more. Jobs may still need them."""
+    for config in facts.inputs.multi_kueue_configs:
+        name = config.metadata.name
+        if name not in wanted and config.metadata.label(MANAGED_BY_LABEL) == RECONCILER:
+            delete = facts.command("delete", "multikueueconfig", name)
+            yield warning(
+                f"no Placement orders the MultiKueueConfig {name} any more: jobs go on by its last"
+                " order",
+                f"{delete}  # when no AdmissionCheck names it: jobs of such a check are lost",
+            )
