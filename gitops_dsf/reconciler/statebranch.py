@@ -222,7 +222,7 @@ class StateBranchController:
         now = self._api.now()
         if self._board and now - self._board_at < BOARD_SECONDS:
             return self._board
-        needed = (view.scorers, view.sets, view.applications, view.addons)
+        needed = (view.scorers, view.sets, view.applications, view.addons, view.placements)
         if self._board and not all(informer.synced.is_set() for informer in needed):
             return self._board
         if self._board and view.stale_reason(needed):

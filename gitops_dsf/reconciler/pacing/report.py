@@ -20,7 +20,7 @@ from gitops_dsf.pacing.stored import Queue
 from gitops_dsf.pacing.verification import deadline
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.kinds import InvolvedObject, placement_reference
-from gitops_dsf.wording import plural
+from gitops_dsf.wording import plural, prioritizer_text
 
 _DONE: Final = frozenset({None, Outcome.COMPLETED, Outcome.UNKNOWN_COMPLETED})
 """Outcomes of a move that ended where it led. A move that is not verified has none."""
@@ -131,6 +131,12 @@ def _report_verification(
         case Outcome.FAILED if move.returning:
             message = f"it cannot go back to {move.target}, so it stays where it does worse"
             _record_event(context, move, "MoveFailed", message, warning=True)
+        case Outcome.FAILED if earlier.phase is Phase.HANDOVER:
+            message = (
+                f"its copy on {move.target} did not become healthy in time, and it has nowhere to"
+                " return to"
+            )
+            _record_event(context, move, "MoveFailed", message, warning=True)
         case Outcome.FAILED:
             message = f"{measured}; it has nowhere to return to, so it stays on {move.target}"
             _record_event(context, move, "MoveFailed", message, warning=True)
@@ -145,7 +151,7 @@ def _checks_wanted(context: ControllerContext, move: LedgerMove) -> str:
     parts: list[str] = []
     for check in move.checks:
         wanted = "a score that is not known yet" if check.at_least is None else check.at_least
-        parts.append(f"{check.score} of at least {wanted}")
+        parts.append(f"{prioritizer_text(check.score)} of at least {wanted}")
     checks = "; ".join(parts)
     verification = _verification(context, move)
     if verification is None:

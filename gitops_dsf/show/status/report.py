@@ -22,10 +22,11 @@ def status_text(view: Overview, *, everything: bool) -> str:
 
 def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     yield _headline(view)
-    for unread in view.inputs.holes:
-        yield f"not known: {unread}"
+    # First, because it holds every application, whatever else is wrong.
     if view.queue is not None and view.queue.stopped:
         yield stop_text(view.queue.stopped)
+    for unread in view.inputs.holes:
+        yield f"not known: {unread}"
     yield ""
     if view.clusters:
         yield "Clusters"

@@ -136,7 +136,10 @@ def _check_view(
         value = value_of(score, check, now=facts.now)
         measured_from = move.phase_since + check.measured_after
         for_seconds = int(check.for_seconds)
-        if facts.now < measured_from:
+        # The ledger has a time as soon as the score counts, by what the hub has. `explain` asks a
+        # checkout, which may say something else.
+        is_counted = state.held_since is not None or state.failing_since is not None
+        if facts.now < measured_from and not is_counted:
             counts_from = timestamp_of(measured_from)
     failure = None if score is None else score.failure
     return CheckView(

@@ -171,6 +171,23 @@ async def test_a_move_that_fails_and_has_nowhere_to_return_to_is_a_warning() -> 
         )
 
 
+async def test_a_copy_that_never_becomes_healthy_is_said_to_be_that() -> None:
+    """No score of it is known, so none is blamed."""
+    async with VerifyHub(verification=QUICK) as hub:
+        shops(hub)
+        hub.healthy = False
+        async with publishing(hub), verifying(hub):
+            await in_time(lambda: "shop-us-1" in hub.copies(), what="a new copy")
+            hub.cluster("eu-1", 40, taints=[{"key": "closed", "effect": "NoSelect"}])
+            await in_time(lambda: bool(hub.events("MoveFailed")), what="the move failed")
+        [event] = hub.events("MoveFailed", "Warning")
+        assert event == (
+            "eu-1 -> us-1: its copy on us-1 did not become healthy in time, and it has nowhere to"
+            " return to"
+        )
+        assert hub.events("MoveVerifying") == []
+
+
 async def test_a_new_leader_says_nothing_again() -> None:
     async with VerifyHub(verification=QUICK) as hub:
         shops(hub)

@@ -16,7 +16,9 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.hubreader.files import from_path
+from gitops_dsf.pacing.ledger import CheckState, Hold, Ledger, LedgerMove, Phase
 from gitops_dsf.reconciler import board as boards
 from gitops_dsf.reconciler.rawscores import RawScoreController
 from gitops_dsf.reconciler.settings import GitSettings
@@ -311,6 +313,49 @@ async def test_the_branch_shows_the_board_of_the_fleet(scene: StateBranchHub) ->
     assert "| guestbook | cluster1 | running |" in shown
     assert "| cpu | Active | 2 fresh, 1 expired |" in shown
     assert "Do not edit" in shown
+
+
+async def test_the_board_shows_verified_moves_and_a_fleet_that_stopped(
+    scene: StateBranchHub,
+) -> None:
+    """With what the checks measure, but without for how long: each push is shown to watchers."""
+    paced = hubobjects.paced(hubobjects.placement("guestbook", "cpu"))
+    put(scene.hub, hubobjects.verified(paced, hubobjects.check_of("slo")))
+    put(scene.hub, hubobjects.score("cluster1", "slo", 84, now=moment()))
+    check = CheckState(score="slo/slo", at_least=80, held_since=moment().timestamp() - 100)
+    verifying = LedgerMove(
+        placement="argocd/guestbook",
+        source="cluster2",
+        target="cluster1",
+        since=moment().timestamp() - 700,
+        phase=Phase.VERIFYING,
+        phase_since=moment().timestamp() - 600,
+        verified=True,
+        checks=(check,),
+    )
+    hold = Hold(
+        placement="argocd/guestbook",
+        target="cluster3",
+        since=moment().timestamp() - 60,
+        until=moment().timestamp() + 3600,
+        detail="slo 62 of at least 80",
+    )
+    stopped = float(int(moment().timestamp()) - 60)
+    async with scene.replica() as leader:
+        leader.context.ledger = Ledger(
+            (verifying,), holds=(hold,), returns=(stopped,), stopped_since=stopped
+        )
+        await leader.until("pushed")
+    shown = board_on(scene)
+    since = timestamp_of(stopped)
+    assert shown.startswith(
+        f"# Fleet\n\n- **error**: no paced move begins since {since}, because 1 move went back"
+    )
+    assert f"gitops-dsf.io/acknowledged-stop={since}" in shown.partition("\n## ")[0]
+    assert "| argocd/guestbook | cluster2 | cluster1 | Verifying: slo 84 of at least 80 |" in shown
+    assert f"| argocd/guestbook | cluster3 | {timestamp_of(hold.until)} | it came back at" in shown
+    assert ": slo 62 of at least 80 |" in shown
+    assert " min" not in shown.partition("## Moves under way")[2].partition("## Scorers")[0]
 
 
 async def test_a_score_that_arrives_while_the_board_is_written_does_no_harm(
