@@ -9,6 +9,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from gitops_dsf.argocd import api
 from gitops_dsf.argocd.fields import part
 from gitops_dsf.argocd.gotemplate import functions
@@ -135,6 +137,17 @@ def test_the_oldest_argocd_runs_every_night() -> None:
     assert "FAMILY=kubernetes,ocm,argocd-oldest" in (
         ROOT / ".github/workflows/nightly.yaml"
     ).read_text("utf-8")
+
+
+def test_the_kueue_that_runs_is_the_one_whose_kinds_the_examples_have() -> None:
+    kueue = "sigs.k8s.io/kueue"
+    assert required(kueue, "kueue/go.mod") == required(kueue, "consumers/go.mod")
+
+
+@pytest.mark.parametrize("workflow", ["ci.yaml", "nightly.yaml"])
+def test_the_families_that_make_test_hub_leaves_out_run_in_ci(workflow: str) -> None:
+    text = (ROOT / ".github/workflows" / workflow).read_text("utf-8")
+    assert re.search(r"make test-hub FAMILY=\S+,kueue PYTEST_ARGS=\"-k kueue\"", text)
 
 
 def test_the_release_signs_with_the_cosign_that_is_tested() -> None:

@@ -23,13 +23,17 @@ from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.family import family_names
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import Kubernetes
+from tests.hub.controlplane.kueue import CONTROLLERS, ONE_BY_ONE
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
+from tests.hub.scenario.jobs import WORKERS, Jobs, multikueue
 from tests.hub.scenario.leftovers import remove_leftovers
 from tests.support import environment
 
 SUITE = Path(__file__).parent
 LONGEST = (
+    "multikueue",
+    "kueue",
     "paced_moves",
     "kubelet",
     "argocd_sync",
@@ -50,6 +54,7 @@ HANGING_SECONDS = 1200
 """After which a test hangs; its waits have bounds of their own."""
 
 _plane = pytest.StashKey[ControlPlane]()
+_jobs_plane = pytest.StashKey[ControlPlane]()
 
 
 @pytest.fixture(autouse=True)
@@ -176,13 +181,48 @@ def argocd(
     running.close()
 
 
+@pytest.fixture(scope="session")
+def jobs(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    kubernetes_binaries: Binaries,
+    ocm_binaries: Binaries | None,
+) -> Iterator[Jobs]:
+    """A control plane of its own, with Kueue on the hub and on three spokes.
+
+    Kueue tries one cluster for a job, and the next one after five minutes.
+    """
+    folder = tmp_path_factory.mktemp("jobs")
+    processes = Processes(logs=folder / "logs")
+    plane = ControlPlane(
+        kubernetes=Kubernetes(binaries=kubernetes_binaries, processes=processes, folder=folder),
+        ocm_binaries=ocm_binaries,
+        spoke_names=WORKERS,
+        kube_controllers=CONTROLLERS,
+    )
+    with plane:
+        request.config.stash[_jobs_plane] = plane
+        with multikueue(
+            plane,
+            obtain("kueue"),
+            **ONE_BY_ONE,
+            # How soon it takes away what a job that was deleted has left on a worker.
+            gcInterval="2s",
+        ) as running:
+            yield running
+    left = processes.left_behind()
+    assert not left, f"processes left behind: {left}"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: "pytest.CallInfo[None]"
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    plane = item.config.stash.get(_plane, None)
-    if report.failed and call.when == "call" and plane is not None:
+    planes = [item.config.stash.get(key, None) for key in (_plane, _jobs_plane)]
+    for plane in planes:
+        if not report.failed or call.when != "call" or plane is None:
+            continue
         for name, process in plane.processes.running.items():
             state = "running" if process.running else f"ended with {process.child.returncode}"
             report.sections.append(
