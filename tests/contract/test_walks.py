@@ -59,7 +59,7 @@ def test_many_scores_from_one_scorer_are_ranked_by_the_items_that_the_page_names
     """docs/scores/scorers.md: the scorer and the application of the page, in a fleet."""
     scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",))
     page = (ROOT / "docs/scores/scorers.md").read_text("utf-8")
-    section = page.partition("### Many scores from one scorer")[2].partition("\n## ")[0]
+    section = page.partition("## Many scores from one scorer")[2].partition("\n## ")[0]
     for text in re.findall(r"^```yaml\n(.+?)^```$", section, re.MULTILINE | re.DOTALL):
         path = text.splitlines()[0].removeprefix("# ")
         (tmp_path / "fleet" / path).write_text(text, "utf-8")
