@@ -15,7 +15,13 @@ from msgspec import Struct
 
 from gitops_dsf.hub import objects
 from gitops_dsf.hub.multikueue import MULTIKUEUE_ANNOTATION
-from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION, written
+from gitops_dsf.hub.pace import (
+    MOVES_SCORE,
+    PACE_ANNOTATION,
+    PacedRanking,
+    paced_ranking,
+    written,
+)
 from gitops_dsf.hub.selectors import Selector, SelectorError, compile_selector
 
 BuiltIn = Literal["Balance", "ResourceAllocatableCPU", "ResourceAllocatableMemory", "Steady"]
@@ -67,7 +73,10 @@ class PlacementSummary(Struct, frozen=True):
     multikueue: str = ""
     """The annotation of the order of clusters for Kueue; empty if there is none."""
     digest: str = ""
-    """Changes with everything that OCM decides by: the spec, and the annotation of a pace."""
+    """Changes with everything that decides: the spec, and the annotation of a pace.
+
+    What verifies moves is left out. It decides nothing, and changes with each edit of a scorer.
+    """
 
     def may_choose(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
         """Whether a cluster passes one of the predicates, if there are any.
@@ -85,7 +94,7 @@ class PlacementSummary(Struct, frozen=True):
 def summary_of(placement: objects.Placement) -> PlacementSummary:
     """The kept part of a Placement."""
     annotation = placement.metadata.annotation(PACE_ANNOTATION)
-    content = msgspec.json.encode((placement.spec, annotation))
+    content = msgspec.json.encode((placement.spec, _deciding_part(placement) or annotation))
     return PlacementSummary(
         uid=placement.metadata.uid,
         wanted=placement.spec.number_of_clusters,
@@ -95,6 +104,15 @@ def summary_of(placement: objects.Placement) -> PlacementSummary:
         multikueue=placement.metadata.annotation(MULTIKUEUE_ANNOTATION),
         digest=hashlib.sha256(content).hexdigest()[:16],
     )
+
+
+def _deciding_part(placement: objects.Placement) -> PacedRanking | None:
+    """The annotation of a pace without its verification; None without one that can be read."""
+    try:
+        ranking = paced_ranking(placement)
+    except msgspec.DecodeError:
+        return None
+    return None if ranking is None else msgspec.structs.replace(ranking, verification=None)
 
 
 def ranked_by(placement: objects.Placement) -> tuple[RankedBy, ...]:
