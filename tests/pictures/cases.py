@@ -190,6 +190,33 @@ def _narrower_range(fleet: GitFleet) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 60}))
 
 
+def _verifying(fleet: GitFleet, **moves: object) -> None:
+    """All applications verify their moves by the scorer slo, the first ones by `moves`."""
+    check = {"scorer": "slo", "atLeast": 80}
+    apps = []
+    for number, name in enumerate(NAMES):
+        written: dict[str, object] = {"verify": [check], "verifySeconds": 3600}
+        if number < 2:
+            written |= moves
+        apps.append(herd_app(name, demand=0, stickiness=10, moves=written))
+    fleet.write("apps/guestbook.yaml", *apps)
+    fleet.write("scorers/slo.yaml", scorer("slo"))
+
+
+def _verification_on(fleet: GitFleet) -> None:
+    _verifying(fleet)
+
+
+def _verification_loosened(folder: Path) -> str:
+    fleet = herd_fleet(folder / "fleet", demand=0, stickiness=10)
+    _verifying(fleet)
+    fleet.commit("verify")
+    hub = save(herd_hub(), folder / "hub")
+    _verifying(fleet, verify=[{"scorer": "slo", "atLeast": 60}], onUnknown="Complete")
+    fleet.write("gitops-dsf.yaml", settings(pace={**PACE, "stopAfterReturns": 10}))
+    return comment(fleet.path, hub)
+
+
 def _maintenance(folder: Path) -> str:
     fleet = herd_fleet(folder / "fleet", pace={**PACE, "settleSeconds": 600}, demand=2)
     hub = save(snapshot(values=STEADY, decided=DECIDED), folder / "hub")
@@ -225,5 +252,7 @@ CASES: Final[Mapping[str, Case]] = {
     "paced-range": _herd(_narrower_range, stickiness=10),
     "refuges-on": _herd(_refuges_on),
     "maintenance": _maintenance,
+    "verification-on": _herd(_verification_on, demand=0, stickiness=10),
+    "verification-loosened": _verification_loosened,
 }
 """By name, how the comment is made in an empty folder."""

@@ -9,13 +9,13 @@ from typing import Any, Final
 import msgspec
 
 from dsf_wire.text import printable
-from gitops_dsf.hub.pace import PACE_ANNOTATION, PacedRanking
+from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.show.markdown import code
 from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.show.preview.lists import collapsed, left_out
 from gitops_dsf.show.preview.pace import paced_ranking_text
 from gitops_dsf.views.preview.build import Comparison
-from gitops_dsf.views.preview.edits import SourceChange, grouped
+from gitops_dsf.views.preview.edits import PACE_FIELD, SourceChange, grouped
 from gitops_dsf.views.preview.fields import ChangeKind, FieldChange
 from gitops_dsf.views.preview.scorers import ScorerChange
 from gitops_dsf.views.preview.scorershift import ScoreEffect
@@ -23,8 +23,6 @@ from gitops_dsf.wording import names_text, plural
 
 MAX_INLINE: Final = 40
 """Characters of a value that is shown beside its field. A longer one is shown as a diff."""
-PACE_FIELD: Final = f"metadata.annotations.{PACE_ANNOTATION}"
-"""What a paced Placement has, and no other one."""
 _RANKED: Final = re.compile(r"(spec\.(scores|prioritizerPolicy\.configurations)\[[^\]]+\])\..+")
 """The path of a field of a score, or of a prioritizer, of which the name says nearly all."""
 

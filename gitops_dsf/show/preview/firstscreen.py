@@ -4,18 +4,19 @@ It is short, because a forge folds a long comment and a terminal scrolls. Everyt
 sections.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import UNSET
 
 from gitops_dsf.show.losses import placement_names
 from gitops_dsf.show.markdown import code
-from gitops_dsf.show.preview.edits import PACE_FIELD, value_text
+from gitops_dsf.show.preview.edits import value_text
 from gitops_dsf.show.preview.headline import headline
 from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.show.preview.moves import MAX_LISTED, move_line
 from gitops_dsf.views.preview.build import Comparison, Preview
+from gitops_dsf.views.preview.edits import PACE_FIELD
 from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove, MoveKind
 from gitops_dsf.views.preview.scorers import ScorerChange
@@ -161,7 +162,7 @@ def _review_text(comparison: Comparison, limits: PageLimits) -> str:
     hints += _credential_hints(comparison.scorers, limits)
     hints += _query_hints(comparison.scorers, limits)
     if comparison.verification is not UNSET:
-        hints += map(limits.plain, _verification_hints(comparison.verification, limits))
+        hints += map(limits.plain, _verification_hints(comparison.verification))
     if comparison.warnings:
         hints.append(f"{plural(len(comparison.warnings), 'warning')}, below")
     return "; ".join(hints) or "no new host, credential or query, and no warning"
@@ -197,27 +198,30 @@ def _query_hints(scorers: Iterable[ScorerChange], limits: PageLimits) -> Iterato
         yield f"changed query: {limits.plain(names_text(changed, most=limits.names))}"
 
 
-def _verification_hints(change: VerificationChange, limits: PageLimits) -> Iterator[str]:
+def _verification_hints(change: VerificationChange) -> Iterator[str]:
     """What becomes of the verification of moves, the most dangerous first."""
     if change.removed:
-        yield f"moves no longer verified: {_names(change.removed, limits)}"
-    for loosened in change.loosened[:MAX_HINTS]:
-        fields = [f"{field.path} {_changed(field)}" for field in loosened.fields]
-        name = loosened.placement.partition("/")[2]
-        yield f"verification of {name} loosened: {', '.join(fields)}"
-    if len(change.loosened) > MAX_HINTS:
-        yield f"verification of {len(change.loosened) - MAX_HINTS} more loosened"
+        yield f"moves no longer verified: {_names(change.removed)}"
+    loosened: dict[str, list[str]] = {}
+    for application in change.loosened:
+        fields = ", ".join(f"{field.path} {_changed(field)}" for field in application.fields)
+        loosened.setdefault(fields, []).append(application.placement)
+    for fields, placements in tuple(loosened.items())[:MAX_HINTS]:
+        yield f"verification of {_names(placements)} loosened: {fields}"
+    if len(loosened) > MAX_HINTS:
+        count = sum(map(len, tuple(loosened.values())[MAX_HINTS:]))
+        yield f"verification of {plural(count, 'more application')} loosened"
     for field in change.pace:
         if field.path == "acknowledgedStop":
             yield f"acknowledges that moves stopped, until {field.after}"
         else:
             yield f"the fleet stops later: {field.path} {_changed(field)}"
     if change.added:
-        yield f"moves verified from now on: {_names(change.added, limits)}"
+        yield f"moves verified from now on: {_names(change.added)}"
 
 
-def _names(placements: Sequence[str], limits: PageLimits) -> str:
-    return names_text([key.partition("/")[2] for key in placements], most=limits.names)
+def _names(placements: Iterable[str]) -> str:
+    return names_text([key.partition("/")[2] for key in placements])
 
 
 def _changed(field: FieldChange) -> str:

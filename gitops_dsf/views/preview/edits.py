@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from gitops_dsf.hub.pace import PACE_ANNOTATION, PacedRanking
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.model.apps import ScoredPlacementSpec
 from gitops_dsf.views.preview.applied import applied
@@ -34,6 +35,8 @@ _RANKING_FIELDS: Final = re.compile(
     r"spec\.(placement\.|scores\[|stickiness$|numberOfClusters$|clusterSe(ts|lector)\b)"
 )
 """Paths of fields that say which clusters an application may use, and how they are ranked."""
+PACE_FIELD: Final = f"metadata.annotations.{PACE_ANNOTATION}"
+"""What a paced Placement has, and no other one."""
 _METADATA_FIELDS: Final = ("annotations", "labels")
 _ITSELF: Final = "NAMESPACE/NAME"
 """Stands for the name of the object that is edited."""
@@ -61,12 +64,14 @@ class PlacementChange(Struct, frozen=True, kw_only=True):
 
     @property
     def edit(self) -> SourceChange:
-        """The same without its own name, so that it can be equal to that of another Placement."""
+        """The same without its own name and revision, so that it can be equal to that of another
+        Placement.
+        """
         return SourceChange(
             kind="Placement",
             names=(self.placement,),
             change=self.change,
-            fields=tuple(_without_name(field, self.placement) for field in self.fields),
+            fields=tuple(_of_any_placement(field, self.placement) for field in self.fields),
         )
 
 
@@ -131,13 +136,35 @@ def _joined(same: list[SourceChange]) -> SourceChange:
     return msgspec.structs.replace(same[0], names=tuple(names))
 
 
-def _without_name(field: FieldChange, name: str) -> FieldChange:
+def _of_any_placement(field: FieldChange, name: str) -> FieldChange:
+    """The change of a field, without what every Placement has for itself."""
+    if field.path == PACE_FIELD:
+        return FieldChange(
+            path=field.path,
+            before=_without_revision(field.before),
+            after=_without_revision(field.after),
+        )
     # A paced Placement reads items of moves that have its own name.
     return FieldChange(
         path=field.path.replace(f"/{name}]", f"/{_ITSELF}]"),
         before=_ITSELF if field.before == name else field.before,
         after=_ITSELF if field.after == name else field.after,
     )
+
+
+def _without_revision(annotation: Any) -> Any:  # noqa: ANN401 - whatever a field holds
+    """The annotation of a pace without the revision of its verification, which is a digest."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        ranking = msgspec.json.decode(annotation, type=PacedRanking)
+    except msgspec.DecodeError:
+        return annotation
+    if ranking.verification is None:
+        return annotation
+    verification = msgspec.structs.replace(ranking.verification, revision="")
+    paced = msgspec.structs.replace(ranking, verification=verification)
+    return msgspec.json.encode(paced).decode()
 
 
 def _changes(
