@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.hub.names import MOVES_CONFIGMAP, POD_LABEL
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
@@ -45,7 +46,8 @@ def moves(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     oldest = min(waiting, key=lambda move: move.since, default=None)
     if oldest is not None:
         seconds = facts.inputs.now.timestamp() - oldest.since
-        if seconds > LONG_WAIT_SECONDS:
+        # Of a fleet that stopped itself `moves-stopped` says what to do.
+        if seconds > LONG_WAIT_SECONDS and oldest.reason != MoveReason.STOPPED:
             yield warning(
                 f"{oldest.placement} has waited for {age_text(seconds)} to move from"
                 f" {oldest.source} to {oldest.target}: {oldest.reason}: {oldest.message}",

@@ -206,9 +206,9 @@ DENIED = {**CONFIG_MAP, "message": "denied", "status": "SyncFailed"}
 POLICY, CONTROLLER = "applicationsetcontroller.policy", "argocd-applicationset-controller"
 
 
-def waiting_for(seconds: float) -> list[Object]:
+def waiting_for(seconds: float, reason: str = "Arrivals") -> list[Object]:
     """A hub with a paced Placement whose move has waited for so long."""
-    why = {"points": 5.0, "reason": "Arrivals", "message": "told"}
+    why = {"points": 5.0, "reason": reason, "message": "told"}
     queued = move("web", "c1", "c2", since=NOW.timestamp() - seconds, **why)
     return [*fleet(), paced(placement("web", "cpu")), paced_moves({}, {"waiting": [queued]})]
 
@@ -764,6 +764,10 @@ FINE: dict[str, tuple[str, Given]] = {
     ),
     "an application with a refuge": ("refuges", refuged("cluster1", "cluster2", at="cluster2")),
     "a paced Placement whose move waits for its turn": ("paced-moves", hub(*waiting_for(86_400))),
+    "a move that waits because the fleet stopped, which another check says": (
+        "paced-moves",
+        hub(*waiting_for(2 * 86_400, "Stopped")),
+    ),
     "a paced Placement that never moved": (
         "paced-moves",
         hub(*fleet(), paced(placement("web", "cpu"))),
