@@ -5,8 +5,8 @@ stay where they run, ApplicationSets are deleted without what they own, and ever
 change a decision goes after them. Running it again finishes what a first run could not.
 
 It does not touch what others may use: namespaces, CustomResourceDefinitions, AppProjects with other
-Applications, Secrets, and documents that were copied from the repository. `_report_what_stays`
-lists them.
+Applications, Secrets, documents that were copied from the repository, and MultiKueueConfigs, which
+jobs need. `_report_what_stays` lists them.
 """
 
 import time
@@ -34,6 +34,7 @@ from gitops_dsf.hub.names import (
     RECONCILER,
 )
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.resources import KUEUE_GROUP
 from gitops_dsf.installation.hub import (
     ConflictError,
     RefusedError,
@@ -67,6 +68,7 @@ LEASE: Final = GroupKind("coordination.k8s.io", "Lease")
 CONFIGMAP: Final = GroupKind("", "ConfigMap")
 SCORE: Final = GroupKind(SCORE_GROUP, "AddOnPlacementScore")
 CLUSTER: Final = GroupKind(OCM_GROUP, "ManagedCluster")
+MULTIKUEUE_CONFIG: Final = GroupKind(KUEUE_GROUP, "MultiKueueConfig")
 DEFINITION: Final = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
 KEPT: Final = frozenset({GroupKind("", "Namespace"), DEFINITION})
@@ -414,6 +416,7 @@ class Uninstaller:
                 f"{names}: they run on where they are, and nothing moves them any more."
                 f" `{delete}` deletes them with their workloads"
             )
+        yield from self._orders_of_jobs()
         if self._copied:
             yield (
                 f"{names_text(self._copied)}: copied from your repository, and may be used by"
@@ -442,6 +445,20 @@ class Uninstaller:
             " created"
         )
         yield "the fleet repository and its branches"
+
+    def _orders_of_jobs(self) -> Iterator[str]:
+        """The MultiKueueConfigs of the reconciler. A job needs the one of its AdmissionCheck."""
+        served = self.hub.kind(MULTIKUEUE_CONFIG.group, kind=MULTIKUEUE_CONFIG.kind)
+        if served is None:
+            return
+        configs = self.hub.list(served.path(), labels=f"{MANAGED_BY_LABEL}={RECONCILER}")
+        if configs:
+            names = [str(config["metadata"]["name"]) for config in configs]
+            delete = self.hub.command("kubectl", "delete", "multikueueconfigs", *names)
+            yield (
+                f"{_names(MULTIKUEUE_CONFIG, configs)}: jobs go on by the last order. When no"
+                f" AdmissionCheck names them any more: {delete}"
+            )
 
     def _definitions(self) -> list[str]:
         """The CustomResourceDefinitions of our kinds that are on the hub."""

@@ -1,5 +1,5 @@
 """ScoredPlacements for other consumers: OCM decides for them in their namespaces, and every example
-of docs/decisions/consumers.md is what the consumer's CRD takes.
+of docs/decisions/consumers.md and of docs/decisions/multikueue.md is what its CRD takes.
 """
 
 import re
@@ -24,7 +24,9 @@ from tests.hub.test_argocd_sync import missing
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "consumers")]
 
 FLEET = "consumers"
-PAGE = (Path(__file__).parents[2] / "docs/decisions/consumers.md").read_text("utf-8")
+DECISIONS = Path(__file__).parents[2] / "docs/decisions"
+PAGE = (DECISIONS / "consumers.md").read_text("utf-8")
+JOBS = (DECISIONS / "multikueue.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -66,16 +68,24 @@ def served(hub: Client) -> Iterator[None]:
 
 
 EXAMPLES_OF = frozenset(
-    {"admissionchecks", "clusterqueues", "multikueueconfigs", "policies", "placementbindings"}
+    {
+        "admissionchecks",
+        "clusterqueues",
+        "localqueues",
+        "multikueueconfigs",
+        "placementbindings",
+        "policies",
+        "resourceflavors",
+    }
 )
 
 
 def examples() -> list[Object]:
-    """Documents of the page that are not of a fleet repository."""
+    """Documents of the pages that are not of a fleet repository, nor a part of a file."""
     consumers = PAGE.partition("\n## Without Argo CD\n")[0]
-    blocks = re.findall(r"^```yaml\n(.*?)^```", consumers, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```yaml\n(.*?)^```", consumers + JOBS, re.MULTILINE | re.DOTALL)
     documents = [document for block in blocks for document in yaml.safe_load_all(block)]
-    return [document for document in documents if document["apiVersion"] != OURS]
+    return [document for document in documents if document.get("apiVersion") not in {OURS, None}]
 
 
 @pytest.mark.usefixtures("served")
@@ -102,7 +112,7 @@ def test_an_example_is_what_its_crd_takes(item: Object, hub: Client) -> None:
 
 @pytest.mark.usefixtures("served")
 def test_a_multikueueconfig_takes_as_many_clusters_as_the_page_says(hub: Client) -> None:
-    [most] = map(int, re.findall(r"A MultiKueueConfig takes at most (\d+) clusters", PAGE))
+    [most] = map(int, re.findall(r"\*\*(\d+) clusters\*\* are Kueue's limit", JOBS))
 
     def config(clusters: int) -> Object:
         # In an order that is not the alphabet's: the dispatcher takes them in this one.

@@ -55,12 +55,14 @@ KINDS: Final = {
     "/apis/cluster.open-cluster-management.io/v1/managedclusters": "ManagedCluster",
     "/apis/cluster.open-cluster-management.io/v1beta1/placements": "Placement",
     "/apis/coordination.k8s.io/v1/leases": "Lease",
+    "/apis/kueue.x-k8s.io/v1beta2/multikueueconfigs": "MultiKueueConfig",
     "/apis/work.open-cluster-management.io/v1/manifestworks": "ManifestWork",
 }
 CLUSTER_SCOPED: Final = {
     "ClusterManagementAddOn",
     "CustomResourceDefinition",
     "ManagedCluster",
+    "MultiKueueConfig",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding",
 }

@@ -1558,7 +1558,7 @@ JOBS_COUNT = Code(
         With `numberOfClusters` OCM takes a cluster out of the decision when another one has a
         better score. Kueue takes a job away from a cluster that leaves its MultiKueueConfig, and
         starts it again elsewhere. So the decision has to be all clusters that jobs may run on, and
-        the scores give their order ([more](docs/decisions/consumers.md#kueue-multikueue)). Remove
+        the scores give their order ([more](docs/decisions/multikueue.md)). Remove
         `numberOfClusters`; `clusterSets` and `clusterSelector` limit the clusters.
         """,
     bad="""
@@ -1591,7 +1591,7 @@ CONFIG_WRITERS = Code(
         add-on for an AdmissionCheck with `controllerName: open-cluster-management.io/placement`,
         and whoever applies a MultiKueueConfig. Each undoes what the other does, and a cluster that
         is taken out of the list loses its running jobs. Give each ScoredPlacement a config of its
-        own, and let nobody else write it ([more](docs/decisions/consumers.md#kueue-multikueue)).
+        own, and let nobody else write it ([more](docs/decisions/multikueue.md)).
         """,
     bad="""
         # apps/jobs.yaml

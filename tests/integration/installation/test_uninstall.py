@@ -347,3 +347,21 @@ def test_a_cluster_that_ocm_writes_meanwhile_keeps_its_other_taints(
     done = run(moved, "uninstall")
     assert done.returncode == 0, done.stderr
     assert taints_of(moved)["cluster1"] == [UNREACHABLE]
+
+
+def test_the_order_of_jobs_stays(hub: ApiServer, run: Run) -> None:
+    """Kueue takes jobs away from a check whose MultiKueueConfig is gone. Those of others are not
+    named.
+    """
+    ours = {"app.kubernetes.io/managed-by": "gitops-dsf-reconciler"}
+    put(hub, "MultiKueueConfig", "gpu-jobs", "", labels=ours)
+    put(hub, "MultiKueueConfig", "by-hand", "", labels={})
+    done = run(hub, "uninstall")
+    assert done.returncode == 0, done.stderr
+    assert not [write for write in hub.writes if "MultiKueueConfig" in write]
+    [line] = [line for line in done.stdout.splitlines() if "MultiKueueConfig" in line]
+    assert line.startswith(
+        "  MultiKueueConfig gpu-jobs: jobs go on by the last order. When no AdmissionCheck names"
+        " them any more: kubectl "
+    )
+    assert line.endswith(" delete multikueueconfigs gpu-jobs")

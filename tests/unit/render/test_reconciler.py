@@ -229,6 +229,7 @@ class TestRights:
         assert [(*rule["resources"], rule["verbs"]) for rule in decisions["rules"]] == [
             ("placementdecisions", ["list", "watch"]),
             ("placements", ["list", "watch"]),
+            ("events", ["create", "patch"]),
         ]
         policies = {path for path in found.keys() - without.keys() if "validating" in path}
         assert policies == {
