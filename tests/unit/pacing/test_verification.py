@@ -329,7 +329,7 @@ READINGS = st.builds(
     meanwhile=st.frozensets(st.none() | st.integers(60, 100), max_size=2),
     unbroken=st.booleans(),
 )
-STEPS = st.lists(st.tuples(st.floats(0, 700), READINGS), min_size=1, max_size=12)
+STEPS = st.lists(st.tuples(st.integers(1, 700), READINGS), min_size=1, max_size=12)
 
 
 def story(steps: list[tuple[float, Reading]]) -> list[tuple[float, Reading, Judgement]]:
