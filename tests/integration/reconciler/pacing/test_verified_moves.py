@@ -54,6 +54,7 @@ async def test_a_move_whose_checks_hold_completes() -> None:
             began = asyncio.get_running_loop().time()
             await asyncio.sleep(590)
             assert hub.copies() == ["shop-eu-1", "shop-us-1"]
+            assert "GET applicationsets/shop" not in hub.asked, "no deletion was tried"
             await in_time(lambda: is_settled(hub), what="the move completed")
             # 120 s until a score has measured the new copy only, then 600 s.
             assert 720 <= asyncio.get_running_loop().time() - began < 760
