@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.binaries import Binaries
@@ -143,7 +144,8 @@ class ApiServer:
         """A kubeconfig with a fresh token of an existing ServiceAccount; `proxy` is the URL of one
         before the server.
         """
-        suffix = "-proxied" if proxy else ""
+        # Programs read the file again while they run, so each proxy has a file of its own.
+        suffix = f"-{urlsplit(proxy).port}" if proxy else ""
         return write_kubeconfig(
             self.folder / "kubeconfigs" / f"{namespace}-{name}{suffix}.yaml",
             server=proxy or self.url,
