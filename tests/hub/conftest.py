@@ -34,6 +34,7 @@ SUITE = Path(__file__).parent
 LONGEST = (
     "multikueue",
     "kueue",
+    "verified_moves",
     "paced_moves",
     "kubelet",
     "argocd_sync",
