@@ -22,6 +22,7 @@ from gitops_dsf.show.pages.kit import Fact, render
 from gitops_dsf.show.pages.timeline import time_line
 from gitops_dsf.show.status.applications import application_text, copy_text
 from gitops_dsf.show.status.drains import draining_text
+from gitops_dsf.show.status.moves import failed_text
 from gitops_dsf.show.status.placements import flip_text, lead_text
 from gitops_dsf.show.status.scorers import config_text, health_text
 from gitops_dsf.show.status.verification import verifying_text
@@ -158,6 +159,7 @@ def fleet_page(fleet: Fleet) -> str:
         drains=tuple(map(draining_text, queue.draining or ())) if queue else (),
         under_way=tuple(map(_move_row, queue.under_way)) if queue else (),
         held=(queue.held or ()) if queue else (),
+        failed=tuple(map(failed_text, queue.failed or ())) if queue else (),
         waiting=queue.waiting if queue else (),
         omitted=(queue.omitted or 0) if queue else 0,
         refuges=view.refuges,

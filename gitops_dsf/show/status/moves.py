@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
+from gitops_dsf.hub.moves.measured import check_text
 from gitops_dsf.show.status.drains import draining_text
 from gitops_dsf.show.status.verification import verifying_text
 from gitops_dsf.views.status.queue import HeldView, MoveView, QueueView, StopView, WaitingView
+from gitops_dsf.views.status.verification import FailedView
 from gitops_dsf.wording import plural
 
 MAX_ROWS: Final = 10
@@ -30,6 +32,8 @@ def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
             f"  and {view.omitted} more that wait, with a smaller gain; there is no room to name"
             " them"
         )
+    for failed in view.failed or ():
+        yield f"  {failed_text(failed)}"
     held = view.held or ()
     visible_holds = held if everything else held[:MAX_ROWS]
     for hold in visible_holds:
@@ -46,6 +50,20 @@ def stop_text(stop: StopView) -> str:
         f" move begins until somebody acknowledges it: {stop.field} in gitops-dsf.yaml, or"
         f" {stop.command}"
     )
+
+
+def failed_text(failed: FailedView) -> str:
+    """Formats `argocd/web does worse on c2 since ..., and has nowhere to return to: slo 62 ...`."""
+    measured: list[str] = []
+    for check in failed.measured:
+        measured.append(check_text(check.score, check.value, check.at_least))
+    text = (
+        f"{failed.placement} does worse on {failed.target} since {failed.since}, and has nowhere to"
+        " return to"
+    )
+    if measured:
+        text += f": {'; '.join(measured)}"
+    return text
 
 
 def held_text(hold: HeldView) -> str:

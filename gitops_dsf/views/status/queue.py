@@ -3,7 +3,7 @@
 It also says when the fleet stopped itself, and how it goes on.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -15,8 +15,10 @@ from gitops_dsf.pacing.maintenance import Drain
 from gitops_dsf.pacing.stored import Queued, StoredMoves
 from gitops_dsf.views.status.inputs import StatusInputs
 from gitops_dsf.views.status.verification import (
+    FailedView,
     VerificationView,
     VerifierFacts,
+    failed_views,
     verification_view,
     verifications_of,
 )
@@ -114,6 +116,8 @@ class QueueView(Struct, frozen=True, kw_only=True, rename="camel"):
     """Clusters that are drained; absent while none is."""
     held: tuple[HeldView, ...] | UnsetType = UNSET
     """Clusters that applications do not go to after a return; absent while there is none."""
+    failed: tuple[FailedView, ...] | UnsetType = UNSET
+    """Applications that do worse where they went; absent while none does."""
     stopped: StopView | UnsetType = UNSET
     """Absent unless the fleet stopped its moves."""
 
@@ -167,24 +171,26 @@ def queue_view(
     for queued in moves.queue.waiting:
         if is_shown(queued.placement, queued.source, queued.target):
             waiting.append(_waiting_view(queued))
-    draining: list[DrainView] = []
-    for drain in moves.maintenance.drains:
-        if cluster in (None, drain.cluster):
-            draining.append(_drain_view(drain))
+    draining = tuple(_draining(moves.maintenance.drains, cluster))
     held: list[HeldView] = []
     for hold in moves.ledger.holds:
         if hold.active(facts.now) and is_shown(hold.placement, hold.target):
             held.append(_held_view(hold))
+    failed: list[FailedView] = []
+    for view in failed_views(moves.ledger.moves):
+        if is_shown(view.placement, view.source, view.target):
+            failed.append(view)
     stopped = stop_view(moves.ledger, hub_namespace=hub_namespace)
     # A fleet without a pace has no such section, and one where nothing moves needs none.
-    if not (under_way or waiting or draining or held or stopped):
+    if not (under_way or waiting or draining or held or failed or stopped):
         return None
     return QueueView(
         under_way=tuple(under_way),
         waiting=tuple(waiting),
         omitted=moves.queue.omitted or UNSET,
-        draining=tuple(draining) or UNSET,
+        draining=draining or UNSET,
         held=tuple(held) or UNSET,
+        failed=tuple(failed) or UNSET,
         stopped=stopped or UNSET,
     )
 
@@ -241,6 +247,13 @@ def _waiting_view(queued: Queued) -> WaitingView:
         since=timestamp_of(queued.since),
         until=None if queued.until is None else timestamp_of(queued.until),
     )
+
+
+def _draining(drains: Iterable[Drain], cluster: str | None) -> Iterator[DrainView]:
+    """The drains of all clusters, or of one."""
+    for drain in drains:
+        if cluster in (None, drain.cluster):
+            yield _drain_view(drain)
 
 
 def _drain_view(drain: Drain) -> DrainView:

@@ -15,7 +15,7 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import Verification, VerifiedBy, paced_ranking
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.hub.times import timestamp_of
-from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Phase
+from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Outcome, Phase
 from gitops_dsf.pacing.verification import deadline, score_name, value_of
 
 
@@ -64,6 +64,51 @@ class VerificationView(Struct, frozen=True, kw_only=True, rename="camel"):
     """For how long that time is over. The move goes on only with `onUnknown: Hold`."""
     on_unknown: Literal["Hold", "Return", "Complete"] | None
     checks: tuple[CheckView, ...]
+
+
+class MeasuredView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a check measured when it was decided."""
+
+    score: str
+    """Resource and dimension, as `shop-slo/shop`."""
+    value: int | None
+    at_least: int | None
+
+
+class FailedView(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
+    """An application that does worse where it went, and had nowhere to return to."""
+
+    placement: str
+    """namespace/name."""
+    source: str
+    target: str
+    since: str
+    """When that was decided."""
+    measured: tuple[MeasuredView, ...]
+
+
+def failed_views(moves: Iterable[LedgerMove]) -> Iterator[FailedView]:
+    """The applications whose last move of the ledger failed."""
+    last: dict[str, LedgerMove] = {}
+    for move in moves:
+        last[move.placement] = move
+    for move in last.values():
+        if move.outcome is not Outcome.FAILED:
+            continue
+        # A move back that OCM did not make leaves the application where it began.
+        is_back = move.returning
+        measured: list[MeasuredView] = []
+        for check in move.checks:
+            measured.append(
+                MeasuredView(score=check.score, value=check.last, at_least=check.at_least)
+            )
+        yield FailedView(
+            placement=move.placement,
+            source=move.target if is_back else move.source,
+            target=move.source if is_back else move.target,
+            since=timestamp_of(move.phase_since),
+            measured=tuple(measured),
+        )
 
 
 def verifications_of(placements: Iterable[Placement]) -> dict[str, Verification]:

@@ -15,6 +15,7 @@ from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
 from gitops_dsf.views.status.queue import MoveView
 from gitops_dsf.views.status.verification import (
     CheckView,
+    FailedView,
     VerificationView,
     verifications_of,
 )
@@ -49,11 +50,25 @@ def verification(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     for move in moves:
         if move.verification and move.verification.late_seconds and not move.verification.passed:
             yield _late(move, move.verification)
+    for failed in (queue.failed or ()) if queue is not None else ():
+        yield _failed(failed)
     # A new copy has no score for a while, and a move that is late has said why.
     moving = {move.placement for move in moves}
     settled = {key: value for key, value in verifications.items() if key not in moving}
     yield from _without_scores(facts, settled)
     yield ok(f"{plural(len(verifications), 'Placement')} with verified moves")
+
+
+def _failed(failed: FailedView) -> DoctorFinding:
+    measured: list[str] = []
+    for check in failed.measured:
+        measured.append(check_text(check.score, check.value, check.at_least))
+    return warning(
+        f"{failed.placement} does worse on {failed.target} than its checks ask for, and has nowhere"
+        f" to return to: {'; '.join(measured) or 'its scores are not known'}",
+        f"gitops-dsf status --placement {failed.placement}  # then make {failed.source} eligible"
+        " again, or mend the application",
+    )
 
 
 def _late(move: MoveView, view: VerificationView) -> DoctorFinding:

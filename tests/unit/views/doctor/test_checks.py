@@ -232,6 +232,17 @@ def verifying(*scores: Object, since: float | None = None, ledger: Object | None
 
 
 SLO = score("cluster2", "slo", 84)
+FAILED = move(
+    "web",
+    "cluster1",
+    "cluster2",
+    since=NOW.timestamp() - 900,
+    phase="Ended",
+    phaseSince=NOW.timestamp() - 60,
+    verified=True,
+    checks=[{"score": "slo/slo", "atLeast": 80, "last": 62}],
+    outcome="Failed",
+)
 
 
 def maintained(*windows: Object, **drain: Any) -> Given:
@@ -509,6 +520,10 @@ WRONG: dict[str, Given] = {
     "paced-moves: warning: argocd/web has waited for 2 d to move from c1 to c2: Arrivals: told": hub(
         *waiting_for(2 * 86_400)
     ),
+    (
+        "verified-moves: warning: argocd/web does worse on cluster2 than its checks ask for, and has"
+        " nowhere to return to: slo 62 of at least 80"
+    ): verifying(SLO, ledger={"moves": [FAILED]}),
     "maintenance: warning: 1 maintenance window in the past: old": maintained(
         {"name": "old", "action": "Cordon"}, {"name": "next", "action": "Drain", "changes": 60.0}
     ),

@@ -155,6 +155,25 @@ def test_a_check_that_is_no_longer_written_is_not_judged() -> None:
     assert "no score that counts (slo)" in line
 
 
+def failed(**more: Any) -> Object:
+    """A move that failed and had nowhere to return to."""
+    move_of_it = verifying({**STATE, "last": 62}, outcome="Failed")
+    return {**move_of_it, "phase": "Ended", "phaseSince": SECONDS - 60, **more}
+
+
+def test_an_application_that_does_worse_and_cannot_return_is_named_while_that_is_so() -> None:
+    line = (
+        "  argocd/shop does worse on us-1 since 2026-06-01T11:59:00Z, and has nowhere to return to"
+    )
+    assert line_of(hub(failed())) == f"{line}: slo 62 of at least 80"
+    others = move("b", "c1", "c2", since=0, phase="Ended", phaseSince=SECONDS)
+    assert line_of(hub(failed(), others)) == f"{line}: slo 62 of at least 80"
+    not_back = failed(returning=True, checks=[], **{"from": "us-1", "to": "eu-1"})
+    assert line_of(hub(not_back)) == line
+    later = move("shop", "us-1", "eu-1", since=SECONDS, phase="Ended", phaseSince=SECONDS)
+    assert lines_of(hub(failed(), later)) == [], "it moved again"
+
+
 def held(**more: Any) -> Object:
     return {
         "placement": "argocd/shop",
