@@ -9,12 +9,13 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.measures import SOURCE_TYPE
@@ -46,6 +47,7 @@ from gitops_dsf.views.scorertry import (
     TryItem,
     TryOutput,
     UntriedScorer,
+    VerifiedPlacement,
 )
 from gitops_dsf.wording import did_you_mean_one_of, names_text, plural
 
@@ -378,7 +380,12 @@ def _with_decisions(output: TryOutput, args: argparse.Namespace, fleet: CheckedF
         return output
     placements = _ranking_by(fleet, output.resource)
     explanations = _explanations(args, fleet, output.resource, output.items, placements)
-    return msgspec.structs.replace(output, ranked_by=placements, explanations=explanations)
+    return msgspec.structs.replace(
+        output,
+        ranked_by=placements,
+        explanations=explanations,
+        verifies=tuple(_verified_by(fleet, output.resource)) or UNSET,
+    )
 
 
 def _failure(trial: Trial, summary: ScorerSummary) -> TryFailure | None:
@@ -410,6 +417,16 @@ def _ranking_by(fleet: CheckedFleet, resource: str) -> tuple[str, ...]:
         if resource in resources:
             keys.append(key)
     return tuple(sorted(keys))
+
+
+def _verified_by(fleet: CheckedFleet, resource: str) -> Iterator[VerifiedPlacement]:
+    """The checks of moves by an AddOnPlacementScore."""
+    for placement in fleet.placements:
+        if placement.paced is None or placement.paced.verification is None:
+            continue
+        for verified_by in placement.paced.verification.checks:
+            if verified_by.resource == resource:
+                yield VerifiedPlacement(placement=placement.key, check=verified_by)
 
 
 def _explanations(

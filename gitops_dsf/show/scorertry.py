@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from msgspec import UNSET
+
 from dsf_wire.text import printable_lines
 from gitops_dsf.show.markdown import code, escaped
+from gitops_dsf.show.movechecks import check_condition
 from gitops_dsf.show.tables import table
 from gitops_dsf.simulator import Explanation
 from gitops_dsf.views.scorertry import TryDropped, TryItem, TryOutput, UntriedScorer
@@ -57,7 +60,7 @@ def try_text(output: TryOutput) -> str:
     text = printable_lines(lines)
     if output.items:
         text += f"\n{_items(output)}"
-    return text + printable_lines(_placements(output))
+    return text + printable_lines((*_placements(output), *_verified(output)))
 
 
 def changed_text(tries: Sequence[TryOutput | UntriedScorer], *, as_markdown: bool) -> str:
@@ -144,6 +147,28 @@ def _raw(item: TryItem) -> str:
         return f"{item.aggregate:g}"
     values = names_text([f"{value:g}" for value in item.raw_scores], most=MAX_RAW)
     return f"{item.aggregate:g} of {values}"
+
+
+def _verified(output: TryOutput) -> Iterable[str]:
+    """The moves that the scorer verifies, and what its values would say of them."""
+    if output.verifies is UNSET:
+        return
+    yield ""
+    for verified in output.verifies[:MAX_EXPLANATIONS]:
+        line = f"verifies moves of {verified.placement}: {check_condition(verified.check)}"
+        values = [item for item in output.items if item.name == verified.check.dimension]
+        bound = verified.check.at_least
+        if bound is None or not values:
+            yield line
+            continue
+        failing = [f"{item.cluster} ({item.value})" for item in values if item.value < bound]
+        if failing:
+            yield f"{line}; it would fail on {names_text(failing)}"
+        else:
+            yield f"{line}; it would hold on {names_text(item.cluster for item in values)}"
+    more = len(output.verifies) - MAX_EXPLANATIONS
+    if more > 0:
+        yield f"and {plural(more, 'more check')}; -o json lists all"
 
 
 def _placements(output: TryOutput) -> Iterable[str]:

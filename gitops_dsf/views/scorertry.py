@@ -5,8 +5,9 @@ It does not know the agent, so that `schema` describes the JSON without it.
 
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
+from gitops_dsf.hub.pace import VerifiedBy
 from gitops_dsf.simulator import Explanation
 
 
@@ -31,6 +32,14 @@ class TryItem(Struct, frozen=True, kw_only=True, rename="camel"):
     aggregate: float | None
     """The raw score that is mapped to the value; null for a default score."""
     value: int
+
+
+class VerifiedPlacement(Struct, frozen=True, kw_only=True):
+    """A Placement whose moves are verified by the scorer."""
+
+    placement: str
+    """namespace/name."""
+    check: VerifiedBy
 
 
 class TryDropped(Struct, frozen=True, kw_only=True):
@@ -71,6 +80,8 @@ class TryOutput(Struct, frozen=True, kw_only=True, rename="camel"):
     ranked_by: tuple[str, ...]
     """Placements that rank clusters by this scorer."""
     explanations: tuple[Explanation, ...]
+    verifies: tuple[VerifiedPlacement, ...] | UnsetType = UNSET
+    """Checks of moves by this scorer; absent if there are none."""
     """What these would make of the values; empty without the scores of a hub."""
 
 

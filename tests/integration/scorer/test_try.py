@@ -191,6 +191,34 @@ def test_a_query_gives_the_values_that_the_agent_would_publish(fleet: Path, stor
     assert "nothing is published" in shown
 
 
+def test_a_scorer_that_verifies_moves_says_which_of_its_values_would_hold(
+    fleet: Path, store: Peer
+) -> None:
+    (fleet / "scorers" / "by-node.yaml").write_text(BY_NODE)
+    edit(fleet, "gitops-dsf.yaml", "spec:\n", "spec:\n  pace: {concurrent: 2}\n")
+    moves = (
+        "  moves:\n    verify:\n      - {scorer: by-node, dimension: n1, atLeast: 60}\n"
+        "      - {scorer: by-node, dimension: n2, noWorseThan: 5}\n"
+    )
+    edit(fleet, "apps/guestbook.yaml", "  moves:\n", moves)
+    store.says(vector(({"node": "n1"}, "30"), ({"node": "n2"}, "90")))
+    words = ("by-node", "--prometheus", store.url, "--cluster", "eu-west-1")
+    output = tried(fleet, *words)
+    assert output["rankedBy"] == []
+    assert [verified["placement"] for verified in output["verifies"]] == ["argocd/guestbook"] * 2
+    assert output["verifies"][0]["check"]["atLeast"] == 60
+    shown = text(fleet, *words)
+    assert (
+        "\nverifies moves of argocd/guestbook: by-node/n1 at least 60 for 10 min; it would fail on"
+        " eu-west-1 (30)\n"
+    ) in shown
+    assert (
+        "\nverifies moves of argocd/guestbook: by-node/n2 at most 5 points worse than before for"
+        " 10 min\n"
+    ) in shown
+    assert "verifies" not in tried(fleet, "cpu-headroom", "--prometheus", store.url)
+
+
 def test_percent_for_a_range_up_to_1_is_said(fleet: Path, store: Peer) -> None:
     (fleet / "scorers" / "by-node.yaml").write_text(BY_NODE.replace("max: 100", "max: 1"))
     store.says(vector(*(({"node": f"n{number}"}, f"{40 + number}") for number in range(12))))

@@ -18,6 +18,7 @@ from gitops_dsf.hub.pace import (
     as_written,
     paced_ranking,
 )
+from gitops_dsf.reconciler.settings import read
 from tests.support import fleets
 from tests.support.rendering import application, objects, rendered, scorer
 
@@ -219,3 +220,28 @@ def test_a_scorer_that_only_verifies_runs_on_every_cluster(tmp_path: Path) -> No
     ]
     assert [entry["name"] for entry in msgspec.json.decode(summaries)] == ["cpu", "slo"]
     assert "platform/dynamicscorer.slo.yaml" in found
+
+
+def test_the_reconciler_reads_how_often_the_fleet_may_be_wrong(tmp_path: Path) -> None:
+    """The time of an acknowledgement stays a text: YAML 1.1 would read it as a time."""
+    pace = {
+        "stopAfterReturns": 5,
+        "returnsWindowSeconds": 600,
+        "acknowledgedStop": "2026-11-24T20:00:00Z",
+    }
+    result = rendered(tmp_path / "fleet", RANGED, application("web"), pace=pace)
+    [text] = [
+        text
+        for item in objects(result).values()
+        if item["kind"] == "ConfigMap"
+        for name, text in item["data"].items()
+        if name == "gitops-dsf.yaml"
+    ]
+    (tmp_path / "gitops-dsf.yaml").write_text(text, "utf-8")
+    read_pace = read(tmp_path / "gitops-dsf.yaml").pace
+    assert read_pace is not None
+    assert (
+        read_pace.stop_after_returns,
+        read_pace.returns_window_seconds,
+        read_pace.acknowledged_stop,
+    ) == (5, 600, "2026-11-24T20:00:00Z")
