@@ -169,6 +169,20 @@ class VerifierEstimate(Struct, frozen=True, kw_only=True, rename="camel", omit_d
     """Why nothing is known of the score; empty if something is."""
 
 
+class OrderFigures(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the clusters of a MultiKueueConfig would have been ordered."""
+
+    config: str
+    changes: int
+    """How often they were ordered anew."""
+    changes_per_day: float | None
+    """None for a history of less than an hour."""
+    seconds_first: Mapping[str, float]
+    """Time as the cluster that Kueue offers jobs first, by cluster, the longest first."""
+    most_left_out: int
+    """The most eligible clusters for which the list had no room at a time."""
+
+
 class BacktestSpan(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is compared."""
 
@@ -195,6 +209,8 @@ class BacktestSide(Struct, frozen=True, kw_only=True):
     """Paced Placements that take no part in the pace, and why."""
     verification: Mapping[str, tuple[VerifierEstimate, ...]] | UnsetType = UNSET
     """How often checks would have failed; absent if no Placement verifies its moves."""
+    orders: Mapping[str, OrderFigures] | UnsetType = UNSET
+    """How clusters would have been ordered for Kueue; absent if no Placement does that."""
 
 
 class BacktestResult(Struct, frozen=True, kw_only=True):

@@ -13,9 +13,10 @@ from msgspec import UNSET
 from gitops_dsf.backtest.advice import DEADBANDS
 from gitops_dsf.backtest.figures import figures, is_short
 from gitops_dsf.backtest.grid import TimeGrid
+from gitops_dsf.backtest.orders import order_figures
 from gitops_dsf.backtest.phases import moves_with_phases
 from gitops_dsf.backtest.rawscores import Results
-from gitops_dsf.backtest.result import BacktestSide, Figures, VerifierEstimate
+from gitops_dsf.backtest.result import BacktestSide, Figures, OrderFigures, VerifierEstimate
 from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.track import Tracks, all_tracks
 from gitops_dsf.backtest.verification import estimate, not_known
@@ -25,6 +26,7 @@ from gitops_dsf.fleetbacktest.questions import HistoryQuestion
 from gitops_dsf.fleetbacktest.result import RevisionResult
 from gitops_dsf.fleetbacktest.span import HistorySpan
 from gitops_dsf.hub.moves.flapping import WINDOW_SECONDS
+from gitops_dsf.hub.multikueue import multikueue_order
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.journal.record import Record
@@ -221,6 +223,7 @@ class RevisionComparison:
             advice={},
             unpaced=_without_pace(revision, backtest),
             verification=_estimates(revision, backtest) or UNSET,
+            orders=_orders(backtest, stop=stop) or UNSET,
         )
         # Without other deadbands nothing was tried, and a short history says nothing about
         # settings.
@@ -270,6 +273,19 @@ def _estimates(
                 of_placement.append(estimate(line, check, backtest.scores))
         estimates[key] = tuple(of_placement)
     return estimates
+
+
+def _orders(backtest: Backtest, *, stop: Callable[[], bool]) -> Mapping[str, OrderFigures]:
+    """How the clusters of each Placement with multiKueue would have been ordered."""
+    orders: dict[str, OrderFigures] = {}
+    for key, line in backtest.lines.items():
+        order = multikueue_order(backtest.placements[key].placement)
+        if order is None:
+            continue
+        figures_of_order = order_figures(line, order, backtest.scores, stop=stop)
+        if figures_of_order is not None:
+            orders[key] = figures_of_order
+    return orders
 
 
 def _undecided(backtest: Backtest) -> dict[str, str]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from msgspec import UNSET
+
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.result import BacktestResult, BacktestSide, BacktestSpan, Figures
 from gitops_dsf.backtest.run import Backtest
@@ -15,6 +17,10 @@ _LIMITS: Final = (
         "several results with equal labels were exported once, so an aggregation over them cannot"
         " be repeated"
     ),
+)
+_LIMIT_OF_ORDERS: Final = (
+    "jobs of the past are not known, so no load of theirs is assumed in the order of clusters for"
+    " Kueue"
 )
 _LIMIT_OF_RANGES: Final = (
     "agents score at moments of their own: the numbers in brackets are the fewest and the most"
@@ -88,9 +94,12 @@ def limits(results: Sequence[RevisionResult]) -> tuple[str, ...]:
 
     Moments of the agents are named only where a range of moves is shown.
     """
+    known: tuple[str, ...] = _LIMITS
+    if any(result.side.orders is not UNSET for result in results):
+        known = (*known, _LIMIT_OF_ORDERS)
     for result in results:
         for figures in result.side.placements.values():
             moves = figures.moves_range
             if moves is not None and moves[0] < moves[1]:
-                return (_LIMIT_OF_RANGES, *_LIMITS)
-    return _LIMITS
+                return (_LIMIT_OF_RANGES, *known)
+    return known

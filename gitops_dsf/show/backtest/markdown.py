@@ -27,13 +27,8 @@ def markdown(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) ->
     if rows:
         lines.extend(_table(head, rows))
     lines.extend(_advice(head))
-    estimates = list(sentences.verified(head))
-    if estimates:
-        heading = f"{sentences.ESTIMATE[0].upper()}{sentences.ESTIMATE[1:]}"
-        lines.extend(["", f"**{heading}**", ""])
-        lines.extend(f"- {escaped(text)}" for text in estimates[:MAX_ROWS])
-        if len(estimates) > MAX_ROWS:
-            lines.append(f"- {len(estimates) - MAX_ROWS} more are in the JSON output")
+    lines.extend(_listed(sentences.ESTIMATE, list(sentences.verified(head))))
+    lines.extend(_listed(sentences.ORDERS, list(sentences.ordered(head))))
     lines.extend(["", "<details><summary>What a backtest does not know</summary>", ""])
     for key, reason in tuple(head.side.unknown.items())[:MAX_ROWS]:
         lines.append(f"- {code(key)}: {escaped(reason)}")
@@ -55,6 +50,19 @@ def _table(head: RevisionResult, rows: Sequence[ComparedFigures]) -> Iterator[st
             yield f"| {code(key)} | {moves} | {time_on} | {sentences.regret(head, key, before)} |"
     if len(rows) > MAX_ROWS:
         yield f"\n{len(rows) - MAX_ROWS} more are in the JSON output."
+
+
+def _listed(heading: str, sentences_of: Sequence[str]) -> Iterator[str]:
+    """A heading with its sentences; nothing without a sentence."""
+    if not sentences_of:
+        return
+    yield ""
+    yield f"**{heading[0].upper()}{heading[1:]}**"
+    yield ""
+    for text in sentences_of[:MAX_ROWS]:
+        yield f"- {escaped(text)}"
+    if len(sentences_of) > MAX_ROWS:
+        yield f"- {len(sentences_of) - MAX_ROWS} more are in the JSON output"
 
 
 def _advice(head: RevisionResult) -> Iterator[str]:

@@ -139,6 +139,7 @@ def page(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str
         index_note=_index_note(placements),
         placements=sections,
         estimates=tuple(sentences.verified(head)),
+        orders=tuple(sentences.ordered(head)),
         unknown=(*sentences.undecided(head), *notes, *sentences.gaps(head), *limits(results)),
     )
 

@@ -36,6 +36,9 @@ def backtest_text(results: Sequence[RevisionResult], *, notes: Sequence[str]) ->
     estimates = list(sentences.verified(head))
     if estimates:
         text += f"\n{sentences.ESTIMATE}\n" + printable_lines(f"  {line}" for line in estimates)
+    orders = list(sentences.ordered(head))
+    if orders:
+        text += f"\n{sentences.ORDERS}\n" + printable_lines(f"  {line}" for line in orders)
     unknown = [*sentences.undecided(head), *notes, *sentences.gaps(head), *limits(results)]
     text += "\nwhat is not known\n"
     return text + printable_lines(f"  {line}" for line in unknown)
