@@ -3,8 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import UNSET
+
 from gitops_dsf.hub.points import points_text
 from gitops_dsf.simulator.explain import Lead
+from gitops_dsf.views.status.joborders import JobOrderView, OrderedCluster
 from gitops_dsf.views.status.placements import DecisionFlip, PlacementView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
@@ -46,8 +49,29 @@ def _placement(view: PlacementView) -> Iterator[str]:
         yield f"    paced: it holds its clusters; the written weights ask for {_names(view.wish)}"
     if view.lead is not None:
         yield f"    {lead_text(view.lead)}"
+    if view.jobs is not UNSET:
+        yield from _jobs(view.jobs)
     for flip in view.flips:
         yield f"    {flip_text(flip)}"
+
+
+def _jobs(view: JobOrderView) -> Iterator[str]:
+    """`jobs of gpu-jobs go to paris (81.5), then berlin (70), then rome`."""
+    if view.clusters:
+        names = ", then ".join(map(_ordered_cluster, view.clusters))
+        yield f"    jobs of {view.config} go to {names}"
+    if view.note:
+        yield f"    MultiKueueConfig {view.config}: {view.note}"
+    if view.reason:
+        yield f"    last change of that order: {view.reason}"
+    if view.left_out:
+        yield f"    no place for {names_text(view.left_out)}: Kueue takes 20 clusters"
+
+
+def _ordered_cluster(item: OrderedCluster) -> str:
+    if item.points is None:
+        return item.cluster
+    return f"{item.cluster} ({points_text(item.points)})"
 
 
 def lead_text(lead: Lead) -> str:

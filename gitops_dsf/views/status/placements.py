@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.objects import Placement
@@ -17,6 +17,7 @@ from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict
 from gitops_dsf.simulator.explain import Lead, lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
+from gitops_dsf.views.status.joborders import JobOrderView, job_order
 
 NEEDED: Final = (
     HubPart.CLUSTERS,
@@ -89,6 +90,8 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """The clusters that the written weights ask for; None unless a paced Placement holds others."""
     lead: Lead | None
     """A cluster that is better by its scores, and stays out because of the stickiness."""
+    jobs: JobOrderView | UnsetType = UNSET
+    """The list of clusters for Kueue's jobs; absent without multiKueue."""
 
 
 class ShownPlacement(NamedTuple):
@@ -135,6 +138,12 @@ def placement_views(
         if clusters is not None:
             current = tuple(sorted(clusters.get(placement.key, ())))
         view = _undecided(placement, current)
+        configs = None
+        if inputs.knows(HubPart.MULTIKUEUE_CONFIGS):
+            configs = inputs.multi_kueue_configs
+        jobs = job_order(placement, configs)
+        if jobs is not None:
+            view = structs.replace(view, jobs=jobs)
         if isinstance(state, str):
             note = f"what OCM would decide is not known: {state}"
             yield ShownPlacement(structs.replace(view, note=note), ())

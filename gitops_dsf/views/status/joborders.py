@@ -1,0 +1,74 @@
+"""The order in which Kueue offers jobs to the clusters of a Placement, as it is on the hub."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from dsf_wire.constants import MANAGED_BY_LABEL
+from gitops_dsf.hub.multikueue import MultiKueueConfig, multikueue_order
+from gitops_dsf.hub.names import RECONCILER
+from gitops_dsf.hub.objects import Placement
+
+
+class OrderedCluster(Struct, frozen=True):
+    """A cluster of the list. Kueue offers jobs to the first one first."""
+
+    cluster: str
+    points: float | None
+    """When the list was written, with the load of jobs that were not measured yet.
+
+    None if a score had expired, or if only running jobs keep the cluster in the list.
+    """
+
+
+class JobOrderView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The MultiKueueConfig that a Placement orders."""
+
+    config: str
+    clusters: tuple[OrderedCluster, ...]
+    left_out: tuple[str, ...]
+    """Decided clusters that have no place in the list, best first."""
+    reason: str
+    """What changed the list last; empty if that is not known."""
+    note: str | None
+    """Why the list is not in the order of the scores; None if it is."""
+
+
+def job_order(
+    placement: Placement, configs: Iterable[MultiKueueConfig] | None
+) -> JobOrderView | None:
+    """None if the Placement orders no jobs. `configs` is None if they could not be read."""
+    try:
+        order = multikueue_order(placement)
+    except msgspec.DecodeError:
+        return None  # the reconciler orders nothing by it
+    if order is None:
+        return None
+    name = order.config
+    if configs is None:
+        return _without_list(name, "the MultiKueueConfigs could not be read")
+    config = next((config for config in configs if config.metadata.name == name), None)
+    if config is None:
+        return _without_list(name, "the reconciler has not written it yet")
+    written = config.written
+    note = None
+    if config.metadata.label(MANAGED_BY_LABEL) != RECONCILER:
+        note = "it is somebody else's, so its clusters are not ordered"
+    elif written.placement != placement.key:
+        note = f"it is ordered by Placement {written.placement or 'of an unknown name'}"
+    elif written.clusters != config.spec.clusters:
+        note = "somebody else changed the list, and the reconciler will set it right"
+    return JobOrderView(
+        config=name,
+        clusters=tuple(
+            OrderedCluster(cluster, written.points.get(cluster)) for cluster in config.spec.clusters
+        ),
+        left_out=written.left_out,
+        reason=written.reason,
+        note=note,
+    )
+
+
+def _without_list(config: str, note: str) -> JobOrderView:
+    return JobOrderView(config=config, clusters=(), left_out=(), reason="", note=note)

@@ -1,0 +1,114 @@
+"""What `status` shows of the order in which Kueue offers jobs to clusters."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from gitops_dsf.hub.multikueue import MultiKueueConfig
+from gitops_dsf.show.status.report import status_text
+from gitops_dsf.views.status.build import build, document
+from gitops_dsf.views.status.inputs import HubPart
+from tests.support.hubobjects import Object, decision, fleet, placement
+from tests.support.overviews import inputs_of
+
+KEY = "kueue-system/gpu-jobs"
+OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-reconciler"}
+WRITTEN = {
+    "placement": KEY,
+    "clusters": ["cluster2", "cluster1", "cluster3"],
+    "points": {"cluster2": 81.5, "cluster1": 70.0},
+    "reason": "cluster2 leads cluster1 by 11.5 points",
+}
+
+
+def ordering() -> list[Object]:
+    """A hub with the Placement kueue-system/gpu-jobs, which orders gpu-jobs."""
+    item = placement("gpu-jobs", "cpu", namespace="kueue-system")
+    term = {"resource": "cpu", "dimension": "cpu", "weight": 1}
+    order = {"config": "gpu-jobs", "reorderSeconds": 60.0, "terms": [term], "stickiness": 10.0}
+    item["metadata"]["annotations"] = {"gitops-dsf.io/multikueue": json.dumps(order)}
+    return [*fleet(), item, decision("gpu-jobs", "cluster1", namespace="kueue-system")]
+
+
+def config(
+    written: dict[str, Any],
+    clusters: list[str] | None = None,
+    labels: dict[str, str] = OURS,
+) -> MultiKueueConfig:
+    """As the hub has it; by default with the list that was written."""
+    spec = {"clusters": written["clusters"] if clusters is None else clusters}
+    annotations = {"gitops-dsf.io/order": json.dumps(written)}
+    metadata = {"name": "gpu-jobs", "labels": labels, "annotations": annotations}
+    return msgspec.convert({"metadata": metadata, "spec": spec}, MultiKueueConfig)
+
+
+def shown(*configs: MultiKueueConfig, unread: tuple[HubPart, ...] = ()) -> list[str]:
+    """The lines about jobs."""
+    overview = build(inputs_of(ordering(), unread=unread, multi_kueue_configs=configs))
+    lines = status_text(overview, everything=True).splitlines()
+    words = ("jobs of", "MultiKueueConfig", "last change of that order", "no place for")
+    return [line.strip() for line in lines if line.strip().startswith(words)]
+
+
+def test_the_list_is_shown_with_points_and_the_reason() -> None:
+    """Also in JSON, and for no other Placement."""
+    assert shown(config(WRITTEN)) == [
+        "jobs of gpu-jobs go to cluster2 (81.5), then cluster1 (70), then cluster3",
+        "last change of that order: cluster2 leads cluster1 by 11.5 points",
+    ]
+    overview = build(inputs_of(ordering(), multi_kueue_configs=(config(WRITTEN),)))
+    placements = msgspec.json.decode(msgspec.json.encode(document(overview)))["placements"]
+    assert {item["placement"]: item.get("jobs") for item in placements} == {
+        "argocd/guestbook": None,
+        KEY: {
+            "config": "gpu-jobs",
+            "clusters": [
+                {"cluster": "cluster2", "points": 81.5},
+                {"cluster": "cluster1", "points": 70.0},
+                {"cluster": "cluster3", "points": None},
+            ],
+            "leftOut": [],
+            "reason": "cluster2 leads cluster1 by 11.5 points",
+            "note": None,
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("configs", "line"),
+    [
+        ((), "MultiKueueConfig gpu-jobs: the reconciler has not written it yet"),
+        (
+            (config(WRITTEN, labels={}),),
+            "MultiKueueConfig gpu-jobs: it is somebody else's, so its clusters are not ordered",
+        ),
+        (
+            (config({**WRITTEN, "placement": "argocd/other"}),),
+            "MultiKueueConfig gpu-jobs: it is ordered by Placement argocd/other",
+        ),
+        (
+            (config(WRITTEN, ["cluster3"]),),
+            (
+                "MultiKueueConfig gpu-jobs: somebody else changed the list, and the reconciler will"
+                " set it right"
+            ),
+        ),
+        (
+            (config({**WRITTEN, "leftOut": ["cluster8", "cluster9"]}),),
+            "no place for cluster8, cluster9: Kueue takes 20 clusters",
+        ),
+    ],
+    ids=["none", "of others", "of another Placement", "edited", "left out"],
+)
+def test_why_a_list_is_not_in_order(configs: tuple[MultiKueueConfig, ...], line: str) -> None:
+    """Each in a line of its own."""
+    assert line in shown(*configs)
+
+
+def test_configs_that_may_not_be_read_are_not_taken_for_absent() -> None:
+    """The part is named at the top, too."""
+    assert shown(unread=(HubPart.MULTIKUEUE_CONFIGS,)) == [
+        "MultiKueueConfig gpu-jobs: the MultiKueueConfigs could not be read"
+    ]
