@@ -6,6 +6,8 @@ agent measures the load of jobs, so assumed load counts for as long as a test ru
 """
 
 import os
+import re
+import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,17 +18,47 @@ from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.gitserver import GitServer
-from tests.hub.controlplane.kueue import MULTIKUEUE_CONFIG, NAMESPACE
+from tests.hub.controlplane.kueue import (
+    ADMISSION_CHECK,
+    CLUSTER_QUEUE,
+    LOCAL_QUEUE,
+    MULTIKUEUE_CONFIG,
+    NAMESPACE,
+    RESOURCE_FLAVOR,
+)
 from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
-from tests.hub.scenario.fleet import PROMETHEUS, RESOURCE, SCORE, SCORER, new_fleet, placement
+from tests.hub.scenario.fleet import (
+    PROMETHEUS,
+    RESOURCE,
+    SCORE,
+    SCORER,
+    SCORING,
+    new_fleet,
+    placement,
+    scorer,
+)
 from tests.hub.scenario.installation import Installation, installed
-from tests.hub.scenario.jobs import CONFIG, WORKERS, Jobs
+from tests.hub.scenario.jobs import (
+    CHECK,
+    CONFIG,
+    FLAVOR,
+    QUEUE,
+    SHARED_QUEUE,
+    TEAM,
+    WORKERS,
+    Jobs,
+)
 from tests.hub.scenario.placements import MANAGED_CLUSTER, decided, publish
 from tests.hub.scenario.reconciling import Reconciler, reconciling
+from tests.support import yamlfast
+from tests.support.pages import ROOT, blocks
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "kueue")]
 
-FLEET = "batch"
+GUIDE = ROOT / "docs/decisions/multikueue.md"
+FLEET = "gpu"
+GUIDED_SCORER = "gpu-headroom"
+GUIDED_SCORE = "gpu_headroom"
 NAME = "gpu-jobs"
 DEMAND = 10
 """Points of the score that a job takes."""
@@ -90,6 +122,8 @@ def installation(
     parameters = {"query": "avg(cpu_load)", "range": 36_000, "step": 600}
     source = {"type": "Prometheus", "host": f"http://{PROMETHEUS}", "params": parameters}
     fleet = new_fleet(git_server, FLEET, clusters=WORKERS, guestbook=False, source=source)
+    scoring = {"host": f"http://{SCORING}", "params": {"name": GUIDED_SCORE, "interval": 60}}
+    fleet.write("scorers/gpu.yaml", scorer(GUIDED_SCORER, source=source, scoring=scoring))
     fleet.write(f"apps/{NAME}.yaml", ranking())
     with installed(fleet, jobs.plane) as running:
         yield running
@@ -286,3 +320,55 @@ def test_a_cluster_that_is_detached_leaves(jobs: Jobs, installation: Installatio
             installation.label_clusters()
         rate(jobs.hub, alpha=80)
         wait_for_order(jobs.hub, "alpha", "beta", "gamma")
+
+
+def test_the_guide_leads_from_nothing_to_a_job_that_scores_placed(
+    jobs: Jobs, installation: Installation
+) -> None:
+    """Every block of it, in its order. The workers have their queues already."""
+    files, settings = [], []
+    objects: list[Object] = []
+    for block in blocks(GUIDE, "yaml"):
+        if block.text.startswith("# apps/"):
+            files.append(block.text)
+        elif block.text.startswith("# configuration of Kueue"):
+            settings.append(yamlfast.load(block.text))
+        else:
+            objects += yamlfast.load_all(block.text)
+    [setting], [application] = settings, files
+    [job] = [item for item in objects if item["kind"] == "Job"]
+    commands = re.findall(
+        r"^    kubectl (.*(?:clusterName|spec.clusters).*)$", GUIDE.read_text("utf-8"), re.MULTILINE
+    )
+
+    _remove_queue(jobs.hub)
+    jobs.manager.restart(**setting["multiKueue"])
+    for cluster, points in (("alpha", 10), ("beta", 90), ("gamma", 50)):
+        publish(jobs.hub, cluster, GUIDED_SCORER, {GUIDED_SCORE: points})
+    (installation.fleet.root / f"apps/{NAME}.yaml").write_text(application, encoding="utf-8")
+    installation.sync()
+    try:
+        with ordering(jobs):
+            wait_for_order(jobs.hub, "beta", "gamma", "alpha")
+            for item in objects:
+                jobs.hub.create(item)
+            jobs.wait_for_running(job["metadata"]["name"], "beta")
+            clusters, places = (jobs.plane.hub.kubectl(*shlex.split(line)) for line in commands)
+            assert clusters == '["beta","gamma","alpha"]'
+            assert re.search(r"^job-first-\w+ +beta$", places, re.MULTILINE)
+    finally:
+        installation.fleet.write(f"apps/{NAME}.yaml", ranking())
+        installation.sync()
+
+
+def _remove_queue(hub: Client) -> None:
+    """What the guide makes on the hub, so that it begins without."""
+    hub.delete(LOCAL_QUEUE, QUEUE, namespace=TEAM)
+    for kind, name in (
+        (CLUSTER_QUEUE, SHARED_QUEUE),
+        (ADMISSION_CHECK, CHECK),
+        (RESOURCE_FLAVOR, FLAVOR),
+    ):
+        # Kueue keeps each of them while another one uses it.
+        hub.delete(kind, name)
+        wait_until_gone(hub, kind, name)

@@ -32,6 +32,10 @@ from tests.hub.controlplane.waiting import wait_for, wait_until_gone
 WORKERS: Final = ("alpha", "beta", "gamma")
 TEAM: Final = "training"
 QUEUE: Final = "jobs"
+"""The LocalQueue of the team."""
+SHARED_QUEUE: Final = "gpu-jobs"
+"""The ClusterQueue behind it. It and others have the names of docs/decisions/multikueue.md."""
+FLAVOR: Final = "default-flavor"
 CHECK: Final = "gpu-jobs"
 CONFIG: Final = "gpu-jobs"
 """The MultiKueueConfig of the check."""
@@ -202,18 +206,18 @@ def _job(name: str) -> Object:
 
 def _cluster_queue(jobs: int, **more: Any) -> Object:
     resources = [{"name": "cpu", "nominalQuota": jobs}]
-    flavors = [{"name": "default", "resources": resources}]
+    flavors = [{"name": FLAVOR, "resources": resources}]
     groups = [{"coveredResources": ["cpu"], "flavors": flavors}]
     spec: Object = {"namespaceSelector": {}, "resourceGroups": groups, **more}
-    return manifest(CLUSTER_QUEUE, QUEUE, spec=spec)
+    return manifest(CLUSTER_QUEUE, SHARED_QUEUE, spec=spec)
 
 
 def _set_up_queue(kueue: Kueue, **more: Any) -> None:
     """Makes what a manager and its workers must have under the same names."""
-    queue = manifest(LOCAL_QUEUE, QUEUE, namespace=TEAM, spec={"clusterQueue": QUEUE})
+    queue = manifest(LOCAL_QUEUE, QUEUE, namespace=TEAM, spec={"clusterQueue": SHARED_QUEUE})
     for item in (
         manifest("v1/Namespace", TEAM),
-        manifest(RESOURCE_FLAVOR, "default", spec={}),
+        manifest(RESOURCE_FLAVOR, FLAVOR, spec={}),
         _cluster_queue(PLENTY, **more),
         queue,
     ):
