@@ -22,6 +22,7 @@ from gitops_dsf.pacing.stored import read_moves
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.show.status.moves import queue_lines
 from gitops_dsf.views.status.queue import queue_view
+from gitops_dsf.views.status.verification import VerifierFacts
 from tests.integration.reconciler.pacing.pacehub import PACE, PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
@@ -260,7 +261,13 @@ async def test_a_queue_that_outgrows_the_configmap_holds_up_nothing(
                 len(moves.queue.waiting) + moves.queue.omitted
             )
             assert (replica.metric("paced_moves_waiting_seconds") or 0) > 120
-            view = queue_view(moves, placements=None, cluster=None)
+            view = queue_view(
+                moves,
+                placements=None,
+                cluster=None,
+                facts=VerifierFacts(now=wall()),
+                hub_namespace=HUB,
+            )
             assert view is not None
             *_, last = queue_lines(view, everything=True)
             more = f"  and {moves.queue.omitted} more that wait, with a smaller gain"
@@ -383,7 +390,11 @@ def test_the_page_shows_the_queue_as_it_was(monkeypatch: pytest.MonkeyPatch) -> 
                     stored = hub.get("configmaps", MOVES_SCORE, namespace=HUB)
                     assert stored is not None
                     queue = queue_view(
-                        read_moves(stored["data"]), placements={"argocd/app-1"}, cluster=None
+                        read_moves(stored["data"]),
+                        placements={"argocd/app-1"},
+                        cluster=None,
+                        facts=VerifierFacts(now=wall()),
+                        hub_namespace=HUB,
                     )
                     lines = queue_lines(queue, everything=False) if queue is not None else ()
                     said += f"{timestamp_of(wall())}\n" + "".join(f"{line}\n" for line in lines)

@@ -16,6 +16,7 @@ from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, ShownItems
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.show.status.moves import queue_lines
 from gitops_dsf.views.status.queue import queue_view
+from gitops_dsf.views.status.verification import VerifierFacts
 from tests.integration.reconciler.pacing.pacehub import PACE, PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support.hubobjects import ARGOCD, HUB
@@ -85,7 +86,13 @@ async def test_the_cause_of_a_move_from_a_lost_cluster_is_the_cluster() -> None:
             await asyncio.sleep(30)
             lose(hub, "c1")
             await in_time(lambda: len(list(hub.ledger().under_way)) == 2, what="two arrivals")
-            view = queue_view(read_moves(hub.configmap()), placements=None, cluster=None)
+            view = queue_view(
+                read_moves(hub.configmap()),
+                placements=None,
+                cluster=None,
+                facts=VerifierFacts(now=wall()),
+                hub_namespace=HUB,
+            )
             assert view is not None
             lines = list(queue_lines(view, everything=True))
             await asyncio.sleep(30)
