@@ -23,7 +23,12 @@ from gitops_dsf.show.explanations import (
     what_would_flip,
 )
 from gitops_dsf.show.jsontext import json_text
-from gitops_dsf.show.simulations import assumption_lines, desired_clusters_line, pace_lines
+from gitops_dsf.show.simulations import (
+    assumption_lines,
+    desired_clusters_line,
+    jobs_lines,
+    pace_lines,
+)
 from gitops_dsf.show.status.placements import lead_text
 from gitops_dsf.show.verdicts import MAX_ROWS, placement_text, verdict_text
 from gitops_dsf.simulator import Explanation, HubState, Verdict, explain, simulate
@@ -33,6 +38,7 @@ from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
 from gitops_dsf.views.preview.paced import DesiredPacedMove, desired_paced_move, is_paced
 from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
 from gitops_dsf.views.scorefailures import ClusterFailure, cluster_failures
+from gitops_dsf.views.status.joborders import JobsByScores, jobs_by_scores
 from gitops_dsf.views.status.queue import QueueView, queue_view
 from gitops_dsf.views.status.verification import VerifierFacts, verifications_of, verified_by
 
@@ -53,6 +59,8 @@ class PlacementOutput(SimulateOutput, frozen=True, kw_only=True):
     """Why scores that rank it are not updated, by the agents. Only with `--context`."""
     verification: Verification | UnsetType = UNSET
     """What must hold after a move; absent if nobody verifies."""
+    jobs: JobsByScores | UnsetType = UNSET
+    """Where Kueue's jobs would go; absent without multiKueue, and without scores."""
 
 
 _EXPLANATION_FIELDS: Final = [
@@ -97,6 +105,7 @@ def explain_placement(args: argparse.Namespace) -> int:
                 paced=pace or UNSET,
                 failures=failures or UNSET,
                 verification=_verification(fleet, key),
+                jobs=_jobs(fleet, verdict, data) or UNSET,
             )
             sys.stdout.write(json_text(output))
         elif args.output == "html":
@@ -106,6 +115,7 @@ def explain_placement(args: argparse.Namespace) -> int:
             notes = [*assumption_lines(assumed)]
             if pace is not None:
                 notes += pace_lines(pace.move, pace.queue, has_scores=has_scores)
+            notes += jobs_lines(_jobs(fleet, verdict, data))
             page = simulation_page(
                 (verdict,),
                 verb="explain",
@@ -257,6 +267,15 @@ def _pace(verdict: Verdict, data: HubData, *, hub_namespace: str) -> PacedPlacem
     )
 
 
+def _jobs(fleet: CheckedFleet, verdict: Verdict, data: HubData) -> JobsByScores | None:
+    """Where jobs would go by the scores; None without scores or without multiKueue."""
+    if data.snapshot is None or verdict.ranking is None:
+        return None
+    placement = typed_placements(fleet, {verdict.placement})[verdict.placement]
+    names = [verdict.state.names[position] for position in verdict.ranking.clusters]
+    return jobs_by_scores(placement, names, data.snapshot.scores, now=data.now.timestamp())
+
+
 def _placement(
     fleet: CheckedFleet,
     verdict: Verdict,
@@ -272,6 +291,7 @@ def _placement(
     lines: list[str] = []
     if pace is not None:
         lines += pace_lines(pace.move, pace.queue, has_scores=has_scores)
+    lines += jobs_lines(_jobs(fleet, verdict, data))
     leader = lead(by_people) if has_scores else None
     if leader is not None:
         lines.append(f"  {lead_text(leader)}")

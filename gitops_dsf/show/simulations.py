@@ -8,8 +8,10 @@ from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.show.preview.maintenance import window_text
 from gitops_dsf.show.preview.pace import move_text, wave_lines
 from gitops_dsf.show.status.moves import queue_lines, stop_text
+from gitops_dsf.show.status.placements import order_text
 from gitops_dsf.views.preview.paced import DesiredPacedMove, PacedWaves
 from gitops_dsf.views.preview.windows import WindowView
+from gitops_dsf.views.status.joborders import JobsByScores
 from gitops_dsf.views.status.queue import QueueView
 from gitops_dsf.wording import names_text, plural
 
@@ -83,3 +85,12 @@ def desired_clusters_line(clusters: Sequence[str]) -> str:
     """Formats the clusters that the written weights ask for, while a Placement holds others."""
     wish = names_text(clusters) or "no cluster"
     return f"  paced: it holds its clusters; the written weights ask for {wish}"
+
+
+def jobs_lines(jobs: JobsByScores | None) -> Iterator[str]:
+    """Where jobs would go by the scores alone; nothing if none do."""
+    if jobs is not None:
+        yield (
+            f"  by these scores alone, jobs of {jobs.config} go to {order_text(jobs.clusters)};"
+            " gitops-dsf status shows the list on the hub, which stickiness and running jobs hold"
+        )

@@ -1,6 +1,6 @@
 """Placements: what they decide, what would change that, and why a better cluster stays out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import UNSET
@@ -58,14 +58,18 @@ def _placement(view: PlacementView) -> Iterator[str]:
 def _jobs(view: JobOrderView) -> Iterator[str]:
     """`jobs of gpu-jobs go to paris (81.5), then berlin (70), then rome`."""
     if view.clusters:
-        names = ", then ".join(map(_ordered_cluster, view.clusters))
-        yield f"    jobs of {view.config} go to {names}"
+        yield f"    jobs of {view.config} go to {order_text(view.clusters)}"
     if view.note:
         yield f"    MultiKueueConfig {view.config}: {view.note}"
     if view.reason:
         yield f"    last change of that order: {view.reason}"
     if view.left_out:
         yield f"    no place for {names_text(view.left_out)}: Kueue takes 20 clusters"
+
+
+def order_text(clusters: Iterable[OrderedCluster]) -> str:
+    """`paris (81.5), then berlin (70), then rome`."""
+    return ", then ".join(map(_ordered_cluster, clusters))
 
 
 def _ordered_cluster(item: OrderedCluster) -> str:

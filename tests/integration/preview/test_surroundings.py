@@ -246,3 +246,16 @@ def test_stickiness_counts_the_decision_of_its_own_namespace(
     folder = save(replace(hub, decisions=(*hub.decisions, own)), tmp_path / "hub")
     text = run("explain", "training", "eu-2", fleet.path, "--scores", folder)
     assert "kueue-system/training, cluster eu-2: selected" in text
+
+
+def test_explain_says_where_jobs_would_go(fleet: GitFleet, scores: Path, run: Run) -> None:
+    """By the scores alone: the list on the hub is held by stickiness and by running jobs."""
+    shared = placement("gpu-jobs", namespace="kueue-system", multiKueue={"config": "jobs"})
+    del shared["spec"]["placement"]["numberOfClusters"]
+    fleet.write("apps/jobs.yaml", shared)
+    text = run("explain", "gpu-jobs", fleet.path, "--scores", scores)
+    assert (
+        "\n  by these scores alone, jobs of jobs go to eu-1 (90), then eu-2 (60), then us-1 (20);"
+        " gitops-dsf status shows the list on the hub"
+    ) in text
+    assert "jobs of jobs" not in run("explain", "gpu-jobs", fleet.path)
