@@ -155,17 +155,23 @@ def _verified(output: TryOutput) -> Iterable[str]:
         return
     yield ""
     for verified in output.verifies[:MAX_EXPLANATIONS]:
-        line = f"verifies moves of {verified.placement}: {check_condition(verified.check)}"
+        condition = check_condition(verified.check)
         values = [item for item in output.items if item.name == verified.check.dimension]
         bound = verified.check.at_least
         if bound is None or not values:
-            yield line
+            yield f"verifies moves of {verified.placement}: {condition}"
             continue
         failing = [f"{item.cluster} ({item.value})" for item in values if item.value < bound]
         if failing:
-            yield f"{line}; it would fail on {names_text(failing)}"
+            yield (
+                f"verifies moves of {verified.placement}: {condition}; it would fail on"
+                f" {names_text(failing)}"
+            )
         else:
-            yield f"{line}; it would hold on {names_text(item.cluster for item in values)}"
+            clusters = names_text(item.cluster for item in values)
+            yield (
+                f"verifies moves of {verified.placement}: {condition}; it would hold on {clusters}"
+            )
     more = len(output.verifies) - MAX_EXPLANATIONS
     if more > 0:
         yield f"and {plural(more, 'more check')}; -o json lists all"

@@ -23,15 +23,22 @@ def backtest(**values: object) -> str:
         "index": (),
         "index_note": "",
         "placements": (),
+        "estimates": (),
         "unknown": (),
     }
     return kit.render("backtest.html", **(shown | values))
 
 
 def test_every_value_is_escaped_and_has_no_control_characters() -> None:
-    page = backtest(title=HOSTILE, lead=HOSTILE, facts=(Fact(HOSTILE, HOSTILE),), unknown=[HOSTILE])
+    page = backtest(
+        title=HOSTILE,
+        lead=HOSTILE,
+        facts=(Fact(HOSTILE, HOSTILE),),
+        unknown=[HOSTILE],
+        estimates=[HOSTILE],
+    )
     assert "<img" not in page
-    assert page.count("&lt;img src=x onerror=&#34;alert(1)&#34;&gt;") == 6
+    assert page.count("&lt;img src=x onerror=&#34;alert(1)&#34;&gt;") == 7
     assert "\x1b" not in page
     assert "\u202e" not in page
     assert "\\x1b[31m\\n" in page
