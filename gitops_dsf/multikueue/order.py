@@ -7,7 +7,8 @@ Guarantees:
 - A cluster overtakes another one only with a lead of the stickiness.
 - The list never has more clusters than Kueue accepts.
 - Without an eligible cluster the list stays as it is: absence is no decision.
-- The list is ordered at most once in `reorder_seconds`. New clusters may be appended at any time.
+- The list is ordered at most once in `reorder_seconds`. At any time new clusters may be appended,
+  and clusters to which no job should go are put last. They rise only when the list is ordered.
 
 Not guaranteed: that the first cluster has the best score. It may lead by less than the stickiness.
 """
@@ -34,6 +35,10 @@ class OrderCause(StrEnum):
     """Another cluster took its place, because the list is full."""
     LAST = "Last"
     """It is not eligible any more. It stays at the end, because jobs run there."""
+    INELIGIBLE = "Ineligible"
+    """It is not eligible any more, and leaves when the list may be ordered."""
+    UNREACHED = "Unreached"
+    """Kueue does not reach it. A job that is offered to it waits for minutes."""
     OVERTOOK = "Overtook"
     """It leads another cluster by the stickiness or more."""
     RESTORED = "Restored"
@@ -66,6 +71,10 @@ class OrderChange:
                 return f"{self.cluster} left: a better cluster needs its place"
             case OrderCause.LAST:
                 return f"{self.cluster} is last: it is not eligible, but jobs run there"
+            case OrderCause.INELIGIBLE:
+                return f"{self.cluster} is last: it is not eligible"
+            case OrderCause.UNREACHED:
+                return f"{self.cluster} is last: Kueue does not reach it"
             case OrderCause.OVERTOOK:
                 return f"{self.cluster} leads {self.other} by {self.lead:.1f} points"
             case OrderCause.RESTORED:
@@ -87,7 +96,9 @@ class OrderInputs:
     gone: AbstractSet[str]
     """The listed or busy clusters without a ManagedCluster."""
     busy: AbstractSet[str]
-    """The clusters on which a job of this list is admitted."""
+    """The clusters on which a job of this list is admitted, or that a job waits for alone."""
+    unreached: AbstractSet[str] = frozenset()
+    """The clusters that Kueue does not reach: their MultiKueueCluster is not active."""
     points: Mapping[str, float]
     """By cluster. One without points holds its place: its scores have expired."""
     stickiness: float
@@ -101,6 +112,11 @@ class OrderInputs:
     def eligible(self) -> frozenset[str]:
         """The clusters to which jobs may go."""
         return frozenset((self.decided & self.served) - self.gone)
+
+    @property
+    def ready(self) -> frozenset[str]:
+        """The eligible clusters that Kueue reaches. They come first."""
+        return self.eligible - self.unreached
 
     @property
     def is_edited(self) -> bool:
@@ -151,7 +167,7 @@ def next_order(inputs: OrderInputs) -> Order:
 
 
 def _appended(inputs: OrderInputs, eligible: frozenset[str]) -> tuple[str, ...]:
-    """The list on the hub, with new clusters at its end."""
+    """The list on the hub with new clusters, and those to which no job should go at its end."""
     if inputs.is_edited:
         # Two writers that undo each other at once would never rest.
         return inputs.shown
@@ -159,15 +175,20 @@ def _appended(inputs: OrderInputs, eligible: frozenset[str]) -> tuple[str, ...]:
     for name in _newcomers(inputs, eligible, names):
         if len(names) < MAX_CLUSTERS:
             names.append(name)
-    return tuple(names)
+    # Kueue looks at the list once for each job, and a job that is offered to a cluster without an
+    # answer waits there for five minutes (v0.19.2), so this does not wait.
+    ready = [name for name in names if name in inputs.ready]
+    others = [name for name in names if name not in inputs.ready]
+    return (*ready, *others)
 
 
 def _ordered(inputs: OrderInputs, eligible: frozenset[str]) -> tuple[str, ...]:
     """The list with all its members in order."""
     members = _members(inputs, eligible)
-    front = [name for name in members if name in eligible]
+    front = [name for name in members if name in inputs.ready]
+    unreached = [name for name in members if name in eligible and name not in inputs.ready]
     back = [name for name in members if name not in eligible]
-    return (*_sorted(front, inputs.points, inputs.stickiness), *back)
+    return (*_sorted(front, inputs.points, inputs.stickiness), *unreached, *back)
 
 
 def _newcomers(inputs: OrderInputs, eligible: frozenset[str], names: Sequence[str]) -> list[str]:
@@ -264,29 +285,34 @@ def _changes(
             yield OrderChange(cause=OrderCause.JOINED, cluster=name)
     # What somebody else wrote was no decision, so nobody overtook anybody.
     if not inputs.is_edited:
-        yield from _moved(inputs, eligible, names)
+        yield from _moved(inputs, names)
 
 
-def _moved(
-    inputs: OrderInputs, eligible: frozenset[str], names: tuple[str, ...]
-) -> Iterator[OrderChange]:
+def _moved(inputs: OrderInputs, names: tuple[str, ...]) -> Iterator[OrderChange]:
     """Which of the clusters that stay changed their order."""
+    ready = inputs.ready
     places = {name: place for place, name in enumerate(inputs.shown)}
     stayed = [name for name in names if name in places]
     for index, name in enumerate(stayed):
-        if name not in eligible:
+        if name not in ready:
             before = stayed[:index]
-            if any(other in eligible and places[other] > places[name] for other in before):
-                yield OrderChange(cause=OrderCause.LAST, cluster=name)
+            if any(other in ready and places[other] > places[name] for other in before):
+                yield OrderChange(cause=_why_last(name, inputs), cluster=name)
             continue
         overtaken: list[str] = []
         for other in stayed[index + 1 :]:
-            if other in eligible and other in inputs.points and places[other] < places[name]:
+            if other in ready and other in inputs.points and places[other] < places[name]:
                 overtaken.append(other)
         if overtaken and name in inputs.points:
             other = min(overtaken, key=places.__getitem__)
             lead = inputs.points[name] - inputs.points[other]
             yield OrderChange(cause=OrderCause.OVERTOOK, cluster=name, other=other, lead=lead)
+
+
+def _why_last(name: str, inputs: OrderInputs) -> OrderCause:
+    if name in inputs.eligible:
+        return OrderCause.UNREACHED
+    return OrderCause.LAST if name in inputs.busy else OrderCause.INELIGIBLE
 
 
 def _why_left(name: str, inputs: OrderInputs, eligible: frozenset[str]) -> OrderCause:

@@ -258,6 +258,9 @@ class MultiKueueController:
             served=frozenset(view.clusters.items),
             gone=frozenset(name for name in candidates if name not in hub.clusters.items),
             busy=busy,
+            unreached=frozenset(
+                name for name, is_reached in view.clusters.items.items() if not is_reached
+            ),
             points={},
             stickiness=claim.order.stickiness,
             ordered_at=None if stored is None else stored.config.ordered_at,

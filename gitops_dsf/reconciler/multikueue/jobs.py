@@ -155,7 +155,7 @@ class ConfigJobs:
     """The jobs of one MultiKueueConfig."""
 
     busy: frozenset[str]
-    """Clusters on which one of them is admitted."""
+    """Clusters on which one of them is admitted, or that one waits for alone."""
     doubtful: frozenset[str]
     """Clusters with jobs of which nobody knows whether they are of this config."""
     placed: tuple[PlacedJob, ...]
@@ -183,8 +183,9 @@ def jobs_of(
             doubtful.add(place.cluster)
         if not is_relevant:
             continue
-        if place.admitted_at is not None:
-            busy.add(place.cluster)
+        # A job that waits for a cluster alone goes on to wait when the cluster has left the list,
+        # and its copy there takes quota (seen with v0.19.2).
+        busy.add(place.cluster)
         if place.admitted_at is None or place.admitted_at > admitted_after:
             placed.append(PlacedJob(place.cluster, place.admitted_at))
     return ConfigJobs(busy=frozenset(busy), doubtful=frozenset(doubtful), placed=tuple(placed))

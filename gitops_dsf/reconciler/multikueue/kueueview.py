@@ -7,13 +7,11 @@ import msgspec
 from prometheus_client import Gauge
 
 from dsf_runtime.informer import Informer
+from gitops_dsf.hub.metadata import Condition, Metadata, condition_of
 from gitops_dsf.hub.resources import ADMISSION_CHECKS, MULTIKUEUE_CLUSTERS, WORKLOADS
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import StoredObject
 from gitops_dsf.reconciler.hub.view import follow, show_broken
 from gitops_dsf.reconciler.multikueue.jobs import JobPlaces, WorkloadReader, admission_check
-
-_read_metadata: Final = msgspec.json.Decoder(StoredObject).decode
 
 
 class KueueView:
@@ -30,9 +28,7 @@ class KueueView:
             shelf=JobPlaces,
         )
         self.checks = Informer(api=api, path=ADMISSION_CHECKS.path, project=admission_check)
-        self.clusters = Informer(
-            api=api, path=MULTIKUEUE_CLUSTERS.path, project=_multikueue_cluster
-        )
+        self.clusters = Informer(api=api, path=MULTIKUEUE_CLUSTERS.path, project=multikueue_cluster)
         self.informers: Sequence[Informer[Any]] = (self.workloads, self.checks, self.clusters)
         for informer in self.informers:
             informer.on_bug = on_bug
@@ -51,6 +47,24 @@ class KueueView:
                 self._broken.remove(informer.resource)
 
 
-def _multikueue_cluster(raw: msgspec.Raw) -> tuple[str, bool]:
-    """A MultiKueueCluster by its name, of which nothing else is kept."""
-    return _read_metadata(raw).metadata.name, True
+class _ClusterStatus(msgspec.Struct, frozen=True):
+    conditions: tuple[Condition, ...] | None = None
+
+
+class _MultiKueueCluster(msgspec.Struct, frozen=True):
+    metadata: Metadata
+    status: _ClusterStatus = _ClusterStatus()
+
+
+_read_cluster: Final = msgspec.json.Decoder(_MultiKueueCluster).decode
+
+
+def multikueue_cluster(raw: msgspec.Raw) -> tuple[str, bool]:
+    """A MultiKueueCluster by its name: whether Kueue may reach it.
+
+    A new one has no condition yet, which says nothing against it.
+    """
+    cluster = _read_cluster(raw)
+    return cluster.metadata.name, condition_of(
+        cluster.status.conditions, "Active"
+    ).status != "False"

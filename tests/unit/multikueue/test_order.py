@@ -187,3 +187,28 @@ def test_a_cluster_with_jobs_gets_a_place_in_a_full_list() -> None:
     order = next_order(full(busy=frozenset({"c21"})))
     assert "c21" in order.names
     assert order.left_out == ("c19", "c20")
+
+
+@pytest.mark.parametrize("ordered_at", [0.0, 999.0], ids=["due", "not due"])
+def test_who_gets_no_jobs_is_last_at_once(ordered_at: float) -> None:
+    assert outcome(unreached=frozenset({"a"}), ordered_at=ordered_at) == (
+        "b c a",
+        ["a is last: Kueue does not reach it"],
+    )
+    assert outcome(decided=frozenset({"b", "c"}), busy=frozenset({"a"}), ordered_at=ordered_at) == (
+        "b c a",
+        ["a is last: it is not eligible, but jobs run there"],
+    )
+
+
+def test_an_idle_cluster_is_last_until_it_may_leave() -> None:
+    assert outcome(decided=frozenset({"b", "c"}), ordered_at=999.0) == (
+        "b c a",
+        ["a is last: it is not eligible"],
+    )
+
+
+def test_who_is_reached_again_rises_when_it_is_time() -> None:
+    points = {"a": 90.0, "b": 40.0, "c": 30.0}
+    assert outcome(shown="b c a", points=points, ordered_at=999.0)[0] == "b c a"
+    assert outcome(shown="b c a", points=points)[0] == "a b c"

@@ -203,11 +203,29 @@ class KueueHub(ObjectHub):
             is_there = self.get("managedclusters", cluster) is not None
             if cluster in before and cluster not in after and is_there:
                 self.broken.append(f"{cluster} left, where {name} runs")
-        if after[: len(before)] != before or not before:
+        if not before or not self._only_demotes(before, after):
             seconds = wall() - self._ordered_at
             if before and seconds < self.order.reorder_seconds - self.request_seconds:
                 self.broken.append(f"ordered {seconds:g} s after the last time")
             self._ordered_at = wall()
+
+    def _only_demotes(self, before: Sequence[str], after: Sequence[str]) -> bool:
+        """Whether a list has new clusters, and puts others last, and nothing else."""
+        page = self.get("placementdecisions", "gpu-jobs-decision-1", namespace=NAMESPACE) or {}
+        decisions = page.get("status", {}).get("decisions", [])
+        eligible = {decision["clusterName"] for decision in decisions}
+        ready = [name for name in before if name in eligible and self._is_reached(name)]
+        return set(before) <= set(after) and [name for name in after if name in ready] == ready
+
+    def _is_reached(self, name: str) -> bool:
+        cluster = self.get("multikueueclusters", name)
+        return cluster is not None and not cluster.get("status")
+
+    def lose(self, name: str, *, returns: bool = False) -> None:
+        """Kueue does not reach a cluster, or reaches it again."""
+        conditions = [{"type": "Active", "status": "False", "reason": "ClientConnectionFailed"}]
+        status = {} if returns else {"status": {"conditions": conditions}}
+        self.put("multikueueclusters", name, spec={}, **status)
 
     def _reconcile(self) -> None:
         """What Kueue does with jobs whose cluster left the list."""

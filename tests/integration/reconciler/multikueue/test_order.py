@@ -36,7 +36,7 @@ async def test_the_clusters_are_listed_best_first_and_the_config_is_ours() -> No
             assert written.placement == "kueue-system/gpu-jobs"
             assert written.points == {"a": 10.0, "b": 90.0, "c": 40.0}
             assert written.reason == "b joined; c joined; a joined"
-            assert hub.writes.count("POST multikueueconfigs gpu-jobs") == 1
+            assert hub.writes.count("POST MultiKueueConfig gpu-jobs") == 1
             await asyncio.sleep(30)
             assert replica.metric("multikueue_first", config=CONFIG, cluster="b") == 1
             assert replica.metric("multikueue_left_out", config=CONFIG) == 0
@@ -186,6 +186,50 @@ async def test_jobs_that_wait_for_one_cluster_count_as_well() -> None:
             await listed(hub, "a b")
 
 
+async def test_a_cluster_that_kueue_does_not_reach_is_last_at_once_and_keeps_its_jobs() -> None:
+    async with KueueHub(reorder_seconds=600) as hub:
+        hub.fleet(a=90, b=40)
+        async with leading(hub):
+            await listed(hub, "a b")
+            hub.job("long", where="a")
+            hub.lose("a")
+            await asyncio.sleep(15)
+            assert hub.listed() == ["b", "a"]
+            hub.lose("a", returns=True)
+            await asyncio.sleep(60)
+            assert hub.listed() == ["b", "a"]
+            await asyncio.sleep(600)
+            assert hub.listed() == ["a", "b"]
+        assert hub.killed == []
+        assert hub.broken == []
+
+
+async def test_a_cluster_for_which_a_job_waits_stays_listed() -> None:
+    async with KueueHub() as hub:
+        hub.fleet(a=90, b=40)
+        async with leading(hub):
+            await listed(hub, "a b")
+            hub.nominate("waits", "a")
+            hub.eligible("b")
+            await asyncio.sleep(600)
+            assert hub.listed() == ["b", "a"]
+            hub.nominate("waits", "b")
+            await listed(hub, "b")
+
+
+async def test_jobs_whose_check_was_deleted_keep_their_cluster_listed() -> None:
+    async with KueueHub() as hub:
+        hub.fleet(a=90, b=40)
+        async with leading(hub):
+            await listed(hub, "a b")
+            hub.job("long", where="a")
+            hub._forget(("admissionchecks", "", "multikueue"))
+            hub.eligible("b")
+            await asyncio.sleep(600)
+            assert hub.listed() == ["b", "a"]
+        assert hub.killed == []
+
+
 async def test_a_new_cluster_is_listed_at_once_and_rises_when_it_is_time() -> None:
     async with KueueHub(reorder_seconds=600) as hub:
         hub.fleet(a=50, b=40)
@@ -272,7 +316,7 @@ async def test_a_config_of_somebody_else_is_never_written_and_told_once() -> Non
             assert hub.listed() == ["c", "a"]
             assert replica.metric("multikueue_refused", config=CONFIG) == 1
             await replica.events_written()
-            assert [word for word in hub.writes if "multikueueconfigs" in word] == []
+            assert [word for word in hub.writes if "MultiKueueConfig" in word] == []
             assert hub.events("MultiKueueConfigNotOurs", "Warning") == [
                 (
                     "MultiKueueConfig gpu-jobs is somebody else's, so its clusters are not ordered:"

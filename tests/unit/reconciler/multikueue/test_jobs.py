@@ -124,6 +124,6 @@ def test_jobs_are_of_the_config_that_their_check_names() -> None:
         JobPlace(("deleted", "quota"), "e", 100.0),
     ]
     jobs = jobs_of("gpu", places, checks, admitted_after=50.0)
-    assert jobs.busy == {"a", "b"}
+    assert jobs.busy == {"a", "b", "c"}
     assert jobs.doubtful == {"e"}
     assert jobs.placed == (PlacedJob("a", 100.0), PlacedJob("c", None))
