@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections import UserDict, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -24,13 +25,38 @@ VALUES: Final = {"a": 10}
 NO_SERIES: Final = ScoreFault(reason=ScoredReason.NO_SERIES, message="no series")
 
 
+class ObjectsByCluster(UserDict[tuple[str, str], StoredScores]):
+    """Objects by cluster and name.
+
+    The list of one cluster does not go through the objects of all others: audits of a fleet make
+    tens of thousands of lists.
+    """
+
+    def __init__(self) -> None:
+        self._of_cluster: defaultdict[str, dict[str, StoredScores]] = defaultdict(dict)
+        super().__init__()
+
+    def __setitem__(self, key: tuple[str, str], stored: StoredScores) -> None:
+        super().__setitem__(key, stored)
+        cluster, name = key
+        self._of_cluster[cluster][name] = stored
+
+    def __delitem__(self, key: tuple[str, str]) -> None:
+        super().__delitem__(key)
+        cluster, name = key
+        del self._of_cluster[cluster][name]
+
+    def of_cluster(self, cluster: str) -> list[StoredScores]:
+        return list(self._of_cluster[cluster].values())
+
+
 class Hub:
     """The objects of all clusters, and every write with the seconds since the start."""
 
     def __init__(self, *, seconds: float = 0.01) -> None:
         self._start = asyncio.get_running_loop().time()
         self._seconds = seconds
-        self.objects: dict[tuple[str, str], StoredScores] = {}
+        self.objects = ObjectsByCluster()
         self.writes: list[tuple[float, str, str]] = []
         self.ahead = 0.0
         """Seconds that the clock is ahead."""
@@ -144,7 +170,7 @@ class Store:
         await asyncio.sleep(self._hub._seconds)
         if self._cluster in self._hub.hidden:
             return []
-        return [one for (cluster, _), one in self._hub.objects.items() if cluster == self._cluster]
+        return self._hub.objects.of_cluster(self._cluster)
 
     async def delete(self, stored: StoredScores) -> None:
         raise AssertionError(stored)
