@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -21,7 +22,7 @@ from gitops_dsf.ci.run import PipelineError
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.cli.template import repo_template
 from gitops_dsf.show.preview.page import MARKER
-from tests.hub.controlplane.gitrepository import GitRepository, git
+from tests.hub.controlplane.gitrepository import BARE, CLONE, GitRepository, git
 from tests.integration.preview.gitfleet import save, snapshot
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf, output_of
@@ -31,32 +32,37 @@ from tests.support.gitlab import GitLabServer
 TOKEN = "s3cret"
 
 
+@dataclass(frozen=True, kw_only=True)
+class PreparedChange:
+    """The repositories that each test has a copy of."""
+
+    folder: Path
+    base: str
+    """The commit on `main`."""
+    ran: Path
+    """A file that `yaml.py` of the change writes if Python runs it."""
+
+
 class Change:
     """A fleet on `main`, and a branch that changes it, checked out as a pipeline has it."""
 
-    def __init__(self, root: Path, *, prepared: Path) -> None:
-        """`prepared` is what `init` and `render` write. Beside it is the change."""
+    def __init__(self, root: Path, *, prepared: PreparedChange) -> None:
         self.root = root
         self.slept: list[float] = []
         """Seconds between attempts to write the comment, for which nobody really waits."""
-        self.repository = GitRepository.create(url="", bare=root / "bare.git", clone=root / "clone")
-        self.folder = self.repository.clone
-        shutil.copytree(prepared, self.folder, dirs_exist_ok=True)
-        self.base = self.repository.publish()
-        git("checkout", "--quiet", "-b", "change", folder=self.folder)
-        # With their times, git would see files of one size that changed within a second as
-        # unchanged.
-        changed = prepared.parent / "changed"
-        shutil.copytree(changed, self.folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
-        # A pull request's own file, beside the token: nothing may run it.
-        self.ran = root / "ran"
-        (self.folder / "yaml.py").write_text(f"open({str(self.ran)!r}, 'w').close()\n")
-        self.commit()
+        self.base = prepared.base
+        self.ran = prepared.ran
+        self.ran.unlink(missing_ok=True)
+        bare = root / BARE
+        self.folder = root / CLONE
+        self.repository = GitRepository(url="", bare=bare, clone=self.folder)
+        shutil.copytree(prepared.folder, root, dirs_exist_ok=True)
+        git("config", "remote.origin.url", str(bare), folder=self.folder)
+        # git compares a file with its index by its inode first, and takes a copy for a change.
+        git("update-index", "-q", "--refresh", folder=self.folder)
 
     def commit(self) -> None:
-        git("add", "--all", folder=self.folder)
-        git("commit", "--quiet", "--message", "Score less often", folder=self.folder)
-        git("push", "--quiet", "origin", "HEAD", folder=self.folder)
+        commit(self.folder)
 
     def pull(self) -> Pull:
         sha = git("rev-parse", "HEAD", folder=self.folder).strip()
@@ -94,29 +100,49 @@ class Change:
         return done
 
 
+def commit(folder: Path) -> None:
+    git("add", "--all", folder=folder)
+    git("commit", "--quiet", "--message", "Score less often", folder=folder)
+    git("push", "--quiet", "origin", "HEAD", folder=folder)
+
+
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("prepared") / "fleet"
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedChange:
+    """A fleet as `init` and `render` write it, and a change of it.
+
+    To make the two commits takes 30 processes.
+    """
+    top = tmp_path_factory.mktemp("prepared")
+    repositories = top / "repositories"
+    repository = GitRepository.create(url="", bare=repositories / BARE, clone=repositories / CLONE)
+    folder = repository.clone
+    fleet = top / "fleet"
     scaffold(
-        target=folder,
+        target=fleet,
         name="fleet",
         extras=("examples",),
         registry="registry.example.com",
         forge="github",
     )
+    shutil.copytree(fleet, folder, dirs_exist_ok=True)
     shutil.copy(repo_template() / "on-request/gitlab/.gitlab-ci.yml", folder)
+    assert gitops_dsf("render", cwd=folder).returncode == 0
+    base = repository.publish()
+    git("checkout", "--quiet", "-b", "change", folder=folder)
     scorer = folder / "scorers/cpu-headroom.yaml"
-    text = scorer.read_text()
-    scorer.write_text(text.replace("[1h]", "[2h]"))
+    scorer.write_text(scorer.read_text().replace("[1h]", "[2h]"))
     assert gitops_dsf("render", cwd=folder).returncode == 0
-    shutil.copytree(folder, folder.parent / "changed")
-    scorer.write_text(text)
-    assert gitops_dsf("render", cwd=folder).returncode == 0
-    return folder
+    # A pull request's own file, beside the token: nothing may run it.
+    ran = top / "ran"
+    (folder / "yaml.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
+    commit(folder)
+    for one in (folder, repository.bare):
+        git("repack", "-a", "-d", "-q", folder=one)
+    return PreparedChange(folder=repositories, base=base, ran=ran)
 
 
 @pytest.fixture
-def change(tmp_path: Path, prepared: Path) -> Change:
+def change(tmp_path: Path, prepared: PreparedChange) -> Change:
     return Change(tmp_path, prepared=prepared)
 
 
