@@ -136,6 +136,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedChange:
     ran = top / "ran"
     (folder / "yaml.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
     commit(folder)
+    # So that there are few files to copy.
     for one in (folder, repository.bare):
         git("repack", "-a", "-d", "-q", folder=one)
     return PreparedChange(folder=repositories, base=base, ran=ran)

@@ -4,6 +4,7 @@ call.
 
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -14,6 +15,7 @@ from gitops_dsf.cli.scaffold import scaffold
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf, output_of
+from tests.support.kept import copied
 
 SOURCES = "main"
 RENDERED = "gitops-dsf-rendered"
@@ -23,15 +25,17 @@ class Fleet:
     """A bare origin, and a pipeline's clone of it."""
 
     def __init__(self, root: Path, *, folder: str = "") -> None:
-        self.repository = GitRepository.create(
-            url="", bare=root / "origin.git", clone=root / "clone"
-        )
-        self.origin, self.clone = self.repository.bare, self.repository.clone
-        self.path = self.clone / folder / "fleet" if folder else self.clone
+        bare = root / "origin.git"
+        clone = root / "clone"
+        self.repository = GitRepository(url="", bare=bare, clone=clone)
+        self.origin, self.clone = bare, clone
+        self.path = clone / folder / "fleet" if folder else clone
         self.slept: list[float] = []
         """Seconds between the attempts, for which nobody really waits."""
-        scaffold(target=self.path, name="fleet", extras=("examples",))
-        self.commit("A fleet")
+        copied(root, key=("fleet of a pipeline", folder), make=partial(_begin, folder=folder))
+        git("config", "remote.origin.url", str(bare), folder=clone)
+        # git compares a file with its index by its inode first, and takes a copy for a change.
+        git("update-index", "-q", "--refresh", folder=clone)
 
     def git(self, *arguments: str, cwd: Path | None = None) -> str:
         return git(*arguments, folder=cwd or self.clone).strip()
@@ -55,6 +59,16 @@ class Fleet:
 
     def files(self, branch: str) -> set[str]:
         return set(self.git("ls-tree", "-r", "--name-only", branch, cwd=self.origin).splitlines())
+
+
+def _begin(root: Path, *, folder: str) -> None:
+    repository = GitRepository.create(url="", bare=root / "origin.git", clone=root / "clone")
+    path = repository.clone / folder / "fleet" if folder else repository.clone
+    scaffold(target=path, name="fleet", extras=("examples",))
+    repository.publish(message="A fleet")
+    # So that there are few files to copy.
+    for one in (repository.clone, repository.bare):
+        git("repack", "-a", "-d", "-q", folder=one)
 
 
 @pytest.fixture

@@ -127,9 +127,9 @@ def _compact(value: object) -> bytes:
             ),
             st.floats(),
         ),
-        max_size=40,
+        max_size=16,
     ),
-    st.integers(1, 20),
+    st.integers(1, 8),
 )
 def test_it_scores_as_an_api_that_gives_back_the_values(
     rows: Iterable[tuple[dict[str, str], float]], cut: int
