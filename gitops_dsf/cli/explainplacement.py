@@ -15,6 +15,7 @@ from gitops_dsf.cli.simulate import SimulateOutput
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.pace import Verification, written
 from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource
+from gitops_dsf.multikueue.byscores import JobsByScores, jobs_by_scores
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.explanations import (
     explanation_text,
@@ -38,7 +39,6 @@ from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
 from gitops_dsf.views.preview.paced import DesiredPacedMove, desired_paced_move, is_paced
 from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
 from gitops_dsf.views.scorefailures import ClusterFailure, cluster_failures
-from gitops_dsf.views.status.joborders import JobsByScores, jobs_by_scores
 from gitops_dsf.views.status.queue import QueueView, queue_view
 from gitops_dsf.views.status.verification import VerifierFacts, verifications_of, verified_by
 

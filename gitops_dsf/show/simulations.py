@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET
 
 from gitops_dsf.hub.times import timestamp_of
+from gitops_dsf.multikueue.byscores import JobsByScores
 from gitops_dsf.show.preview.maintenance import window_text
 from gitops_dsf.show.preview.pace import move_text, wave_lines
 from gitops_dsf.show.status.moves import queue_lines, stop_text
 from gitops_dsf.show.status.placements import order_text
 from gitops_dsf.views.preview.paced import DesiredPacedMove, PacedWaves
 from gitops_dsf.views.preview.windows import WindowView
-from gitops_dsf.views.status.joborders import JobsByScores
 from gitops_dsf.views.status.queue import QueueView
 from gitops_dsf.wording import names_text, plural
 

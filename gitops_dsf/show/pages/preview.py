@@ -14,6 +14,7 @@ from gitops_dsf.show.pages.report import Notice, Section, Table, columns, report
 from gitops_dsf.show.preview.edits import value_text
 from gitops_dsf.show.preview.firstscreen import certainty_text
 from gitops_dsf.show.preview.headline import headline
+from gitops_dsf.show.preview.joborders import job_order_text
 from gitops_dsf.show.preview.maintenance import maintenance_lines, maintenance_text
 from gitops_dsf.show.preview.moves import standing_text
 from gitops_dsf.show.preview.pace import failover_text, paced_change_text, wave_lines
@@ -100,6 +101,9 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
             note=f"{paced_change_text(paced)}.",
             lines=tuple(wave_lines(paced.waves)),
         )
+    if comparison.job_orders is not UNSET:
+        lines = [f"{order.placement}: {job_order_text(order)}" for order in comparison.job_orders]
+        yield Section(heading="Order of clusters for jobs", lines=lines)
     if comparison.losses is not UNSET:
         lines = list(loss_change_lines(comparison.losses))
         yield Section(heading="If a cluster were lost", lines=lines)

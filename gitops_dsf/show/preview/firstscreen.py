@@ -13,6 +13,7 @@ from gitops_dsf.show.losses import placement_names
 from gitops_dsf.show.markdown import code
 from gitops_dsf.show.preview.edits import value_text
 from gitops_dsf.show.preview.headline import headline
+from gitops_dsf.show.preview.joborders import job_order_lines
 from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.show.preview.moves import MAX_LISTED, move_line
 from gitops_dsf.views.preview.build import Comparison, Preview
@@ -47,6 +48,8 @@ def first_screen(
     if comparison.pending:
         names = limits.plain(names_text(comparison.pending, most=limits.names))
         yield f"- would move without this change, too: {names}"
+    for line in job_order_lines(comparison, limits):
+        yield f"- **Jobs:** {line}"
     paced = _paced_text(comparison)
     if paced:
         yield f"- **Pace:** {paced}"
@@ -72,6 +75,8 @@ def certainty_text(comparison: Comparison) -> str:
     if paced is not UNSET and paced.unknown:
         names = names_text(paced.unknown)
         text += f"; the moves of the pace are a guess, because the new scores of {names} are open"
+    if comparison.job_orders is not UNSET and any(order.open for order in comparison.job_orders):
+        text += "; the order of clusters for jobs is open until the scorers have run"
     if comparison.maintenance is not UNSET:
         text += "; maintenance is computed with these scores, too"
     return text

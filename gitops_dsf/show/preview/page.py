@@ -8,6 +8,7 @@ from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.show.markdown import code
 from gitops_dsf.show.preview.edits import edit_sections, scorer_section
 from gitops_dsf.show.preview.firstscreen import first_screen
+from gitops_dsf.show.preview.joborders import job_order_section
 from gitops_dsf.show.preview.limits import COMMENT_LIMITS, SHORT, WHOLE, PageLimits
 from gitops_dsf.show.preview.lists import bullets, sentences
 from gitops_dsf.show.preview.losses import loss_section
@@ -72,6 +73,7 @@ def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]
         yield from sentences(comparison.warnings, comparison.warnings, "warning", limits)
     yield from move_sections(comparison, limits)
     yield from pace_section(comparison, limits)
+    yield from job_order_section(comparison, limits)
     yield from loss_section(comparison, limits)
     yield from scorer_section(comparison, limits)
     yield from edit_sections(comparison, limits)

@@ -6,8 +6,9 @@ from typing import Final
 from msgspec import UNSET
 
 from gitops_dsf.hub.points import points_text
+from gitops_dsf.multikueue.byscores import OrderedCluster
 from gitops_dsf.simulator.explain import Lead
-from gitops_dsf.views.status.joborders import JobOrderView, OrderedCluster
+from gitops_dsf.views.status.joborders import JobOrderView
 from gitops_dsf.views.status.placements import DecisionFlip, PlacementView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
@@ -69,10 +70,11 @@ def _jobs(view: JobOrderView) -> Iterator[str]:
 
 def order_text(clusters: Iterable[OrderedCluster]) -> str:
     """`paris (81.5), then berlin (70), then rome`."""
-    return ", then ".join(map(_ordered_cluster, clusters))
+    return ", then ".join(map(ordered_cluster_text, clusters))
 
 
-def _ordered_cluster(item: OrderedCluster) -> str:
+def ordered_cluster_text(item: OrderedCluster) -> str:
+    """`paris (81.5)`, or `paris` where its points are not known."""
     if item.points is None:
         return item.cluster
     return f"{item.cluster} ({points_text(item.points)})"

@@ -20,6 +20,7 @@ from gitops_dsf.views.preview.edits import (
     source_changes,
 )
 from gitops_dsf.views.preview.failover import Failover, failover_changes, refuge_plans
+from gitops_dsf.views.preview.joborders import JobOrderChange, job_order_changes
 from gitops_dsf.views.preview.losschange import LossChange, loss_changes
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
 from gitops_dsf.views.preview.moves import DecisionMove, moves
@@ -59,6 +60,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Hosts that nothing named before; absent if there is none."""
     verification: VerificationChange | UnsetType = UNSET
     """What becomes of the verification of moves; absent if nothing does."""
+    job_orders: tuple[JobOrderChange, ...] | UnsetType = field(default=UNSET, name="jobOrders")
+    """Other orders of clusters for Kueue's jobs; absent if there is none."""
 
 
 class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -118,10 +121,12 @@ def compare(
     paced = None if transition is None else paced_change(transition)
     refuges: tuple[Failover, ...] = ()
     losses: tuple[LossChange, ...] = ()
+    job_orders: tuple[JobOrderChange, ...] = ()
     if transition is not None:
         plans = refuge_plans(transition)
         refuges = failover_changes(transition, plans)
         losses = tuple(loss_changes(transition, plans))
+        job_orders = tuple(job_order_changes(pairs, transition))
     warnings = warnings_of(
         base,
         head,
@@ -149,6 +154,7 @@ def compare(
         losses=losses or UNSET,
         new_hosts=tuple(new_hosts(base, head)) or UNSET,
         verification=UNSET if verification is None else verification,
+        job_orders=job_orders or UNSET,
     )
 
 

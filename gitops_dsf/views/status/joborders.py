@@ -9,20 +9,7 @@ from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.multikueue import MultiKueueConfig, multikueue_order
 from gitops_dsf.hub.names import RECONCILER
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.scores import Scores
-from gitops_dsf.multikueue.order import OrderInputs, next_order
-from gitops_dsf.multikueue.points import cluster_points
-
-
-class OrderedCluster(Struct, frozen=True):
-    """A cluster of the list. Kueue offers jobs to the first one first."""
-
-    cluster: str
-    points: float | None
-    """When the list was written, with the load of jobs that were not measured yet.
-
-    None if a score had expired, or if only running jobs keep the cluster in the list.
-    """
+from gitops_dsf.multikueue.byscores import OrderedCluster
 
 
 class JobOrderView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -36,13 +23,6 @@ class JobOrderView(Struct, frozen=True, kw_only=True, rename="camel"):
     """What changed the list last; empty if that is not known."""
     note: str | None
     """Why the list is not in the order of the scores; None if it is."""
-
-
-class JobsByScores(Struct, frozen=True, kw_only=True):
-    """In which order jobs would be offered to clusters by the scores alone."""
-
-    config: str
-    clusters: tuple[OrderedCluster, ...]
 
 
 def job_order(
@@ -77,35 +57,6 @@ def job_order(
         left_out=written.left_out,
         reason=written.reason,
         note=note,
-    )
-
-
-def jobs_by_scores(
-    placement: Placement, clusters: Iterable[str], scores: Scores, *, now: float
-) -> JobsByScores | None:
-    """The order that these clusters have by their scores alone, as a new list would have it.
-
-    None if the Placement orders no jobs. `now` is the hub's time, in seconds since 1970.
-    """
-    order = multikueue_order(placement)
-    if order is None:
-        return None
-    names = frozenset(clusters)
-    points = cluster_points(order.terms, names, scores, now=now)
-    inputs = OrderInputs(
-        decided=names,
-        served=names,
-        gone=frozenset(),
-        busy=frozenset(),
-        points=points,
-        stickiness=order.stickiness,
-        now=now,
-        reorder_seconds=order.reorder_seconds,
-    )
-    listed = next_order(inputs).names
-    return JobsByScores(
-        config=order.config,
-        clusters=tuple(OrderedCluster(name, points.get(name)) for name in listed),
     )
 
 

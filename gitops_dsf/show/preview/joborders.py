@@ -1,0 +1,103 @@
+"""Changed orders of clusters for Kueue's jobs, in words."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import UNSET
+
+from gitops_dsf.hub.points import points_text
+from gitops_dsf.multikueue.byscores import OrderedCluster
+from gitops_dsf.show.markdown import code
+from gitops_dsf.show.preview.limits import PageLimits
+from gitops_dsf.show.preview.lists import bullets, folded
+from gitops_dsf.show.status.placements import ordered_cluster_text
+from gitops_dsf.views.preview.build import Comparison
+from gitops_dsf.views.preview.joborders import JobOrderChange
+from gitops_dsf.wording import names_text, plural
+
+MAX_ON_SCREEN: Final = 2
+"""Orders on the first screen. Their section has all."""
+
+
+def job_order_lines(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
+    """The first orders that change, and how many more do."""
+    changes = () if comparison.job_orders is UNSET else comparison.job_orders
+    for change in changes[:MAX_ON_SCREEN]:
+        yield _line(change, limits)
+    if len(changes) > MAX_ON_SCREEN:
+        yield f"{plural(len(changes) - MAX_ON_SCREEN, 'more order')} of clusters, below"
+
+
+def job_order_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
+    """All orders that change; nothing if the first screen has them already."""
+    changes = () if comparison.job_orders is UNSET else comparison.job_orders
+    if len(changes) > MAX_ON_SCREEN:
+        lines = (_line(change, limits) for change in changes)
+        title = f"Order of clusters for jobs ({len(changes)})"
+        yield from folded(title, bullets(lines, changes, "order", limits))
+
+
+def job_order_text(change: JobOrderChange) -> str:
+    """Formats `jobs go first to eu-2 (61 points), before eu-1 (58)`."""
+    if change.open:
+        return (
+            f"which cluster gets jobs of {change.config} first is open until the scorers have run"
+        )
+    if change.after is None:
+        return f"nobody orders MultiKueueConfig {change.config} any more; its list stays as it is"
+    if not change.after:
+        return f"no cluster is eligible for jobs of {change.config}"
+    return "; ".join(_clauses(change.before or (), change.after))
+
+
+def _line(change: JobOrderChange, limits: PageLimits) -> str:
+    text = limits.plain(job_order_text(change)[: 4 * limits.width])
+    return f"{code(change.placement)}: {text}"
+
+
+def _clauses(
+    before: tuple[OrderedCluster, ...], after: tuple[OrderedCluster, ...]
+) -> Iterator[str]:
+    """Who is first, what else changed of the order, who joined, and who left."""
+    first = after[0]
+    points = {item.cluster: item for item in after}
+    listed = {item.cluster for item in before}
+    overtaken = _overtaken(before, after)
+    joined = [item for item in after[1:] if item.cluster not in listed]
+    left = [item.cluster for item in before if item.cluster not in points]
+    if before and first.cluster == before[0].cluster:
+        yield f"jobs still go first to {_first_text(first)}"
+        if overtaken is not None:
+            ahead, behind = overtaken
+            yield f"{ordered_cluster_text(ahead)} comes before {ordered_cluster_text(behind)}"
+    else:
+        rival = points.get(before[0].cluster) if before else None
+        if rival is None and len(after) > 1:
+            rival = after[1]
+        if rival is None:
+            yield f"jobs go to {_first_text(first)} alone"
+        else:
+            yield f"jobs go first to {_first_text(first)}, before {ordered_cluster_text(rival)}"
+    if before and joined:
+        yield f"{names_text(map(ordered_cluster_text, joined))} may get jobs, too"
+    if left:
+        yield f"no new jobs go to {names_text(left)}"
+
+
+def _overtaken(
+    before: tuple[OrderedCluster, ...], after: tuple[OrderedCluster, ...]
+) -> tuple[OrderedCluster, OrderedCluster] | None:
+    """The first cluster that comes before another one from now on, and that other one."""
+    places = {item.cluster: place for place, item in enumerate(before)}
+    stayed = [item for item in after if item.cluster in places]
+    for index, item in enumerate(stayed):
+        for other in stayed[index + 1 :]:
+            if places[other.cluster] < places[item.cluster]:
+                return item, other
+    return None
+
+
+def _first_text(item: OrderedCluster) -> str:
+    if item.points is None:
+        return item.cluster
+    return f"{item.cluster} ({plural(points_text(item.points), 'point')})"
