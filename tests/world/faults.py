@@ -925,9 +925,23 @@ def _scores_swing(world: "World", drawn: random.Random) -> str:
     return f"{scorer} of {cluster} is {value} for {seconds:.0f} s"
 
 
+@kind(5)
+def _applications_do_badly(world: "World", drawn: random.Random) -> str:
+    """On some clusters, for a while, as the scorer by which moves are verified says."""
+    if not world.sources.verified:
+        return ""
+    names = world.sources.clusters
+    clusters = drawn.sample(names, drawn.randint(1, max(1, len(names) // 2)))
+    value, seconds = drawn.choice([-50.0, 20.0, 49.0]), drawn.uniform(300, 5000)
+    for name in clusters:
+        world.truth.lies[name, fleet.VERIFIER] = value
+        later(seconds, world.truth.lies.pop, (name, fleet.VERIFIER), None)
+    return f"on {', '.join(clusters)} for {seconds:.0f} s"
+
+
 @kind(3)
 def _series_missing(world: "World", drawn: random.Random) -> str:
-    scorer, seconds = drawn.choice(world.sources.scorers), drawn.uniform(300, 4000)
+    scorer, seconds = drawn.choice(world.sources.all_scorers), drawn.uniform(300, 4000)
     names = world.sources.clusters
     clusters = names if drawn.random() < 0.3 else [drawn.choice(names)]
     for name in clusters:

@@ -43,12 +43,20 @@ PLURALS: Final = {
 """The kinds that something in the world reads."""
 TOLERATED_SECONDS: Final = 600
 """How long some applications stay on a cluster that is lost."""
+VERIFIER: Final = "slo"
+"""The scorer by which moves are verified. It ranks nothing."""
+AT_LEAST: Final = 50
+"""Points of it that a move needs."""
+HOLD_SECONDS: Final = 3600
+ON_UNKNOWN: Final = ("Hold", "Return", "Complete")
 PACE: Final = {
     "concurrent": 3,
     "arrivalsPerCluster": 2,
     "settleSeconds": 60,
     "cooldownSeconds": 600,
     "refuges": True,
+    "stopAfterReturns": 3,
+    "returnsWindowSeconds": 3600,
 }
 
 
@@ -74,6 +82,10 @@ class Sources:
     """Name and scorer."""
     patient: frozenset[str] = frozenset()
     """Applications that stay on a cluster that is lost for a while, as their Placement says."""
+    verified: tuple[tuple[str, str], ...] = ()
+    """Applications whose moves are verified, and their onUnknown."""
+    acknowledged: str = ""
+    """The stop of the fleet that somebody acknowledged in git: an RFC 3339 time."""
     paced: bool = True
     drains: tuple[Drain, ...] = ()
     interval: int = 300
@@ -110,6 +122,11 @@ class Sources:
         return replace(self, clusters=tuple(sorted(clusters)), edits=tuple(sorted(edits.items())))
 
     @property
+    def all_scorers(self) -> tuple[str, ...]:
+        """Those that rank, and the one that verifies."""
+        return (*self.scorers, VERIFIER) if self.verified else self.scorers
+
+    @property
     def files(self) -> dict[str, bytes]:
         """What is in git, by path."""
         made = _documents(self)
@@ -133,9 +150,23 @@ class Rendered:
     """The same as text: the reconciler is rolled out when it changes."""
 
 
-def sources(*, clusters: int, scorers: int, applications: int, interval: int = 300) -> Sources:
-    """A fleet of this size. The last scorer runs on the hub, if there are two or more."""
+def sources(
+    *,
+    clusters: int,
+    scorers: int,
+    applications: int,
+    interval: int = 300,
+    is_verified: bool = False,
+) -> Sources:
+    """A fleet of this size. The last scorer runs on the hub, if there are two or more.
+
+    `is_verified`: the moves of two thirds of its applications are verified.
+    """
     names = tuple(f"free{number}" for number in range(scorers))
+    verified: list[tuple[str, str]] = []
+    for number in range(applications if is_verified else 0):
+        if number % 3 < 2:
+            verified.append((f"app-{number:02}", ON_UNKNOWN[number // 3 % len(ON_UNKNOWN)]))
     return Sources(
         clusters=tuple(f"c{number:02}" for number in range(clusters)),
         scorers=names,
@@ -146,6 +177,7 @@ def sources(*, clusters: int, scorers: int, applications: int, interval: int = 3
         patient=frozenset(f"app-{number:02}" for number in range(applications) if number % 3 == 2),
         interval=interval,
         by_page=names[0] if scorers > 1 else "",
+        verified=tuple(verified),
     )
 
 
@@ -208,7 +240,9 @@ def _documents(source: Sources) -> fleets.FleetSources:
         },
     }
     if source.paced:
-        spec["pace"] = PACE
+        spec["pace"] = dict(PACE)
+        if source.acknowledged:
+            spec["pace"]["acknowledgedStop"] = source.acknowledged
     repository = fleets.document(
         rendering.PRODUCT, "FleetRepository", "fleet", fleets.with_images(spec)
     )
@@ -226,6 +260,8 @@ def _documents(source: Sources) -> fleets.FleetSources:
             documents += _scorer_by_page(name, source)
         else:
             documents.append(_scorer(name, source, on_hub=name in source.central))
+    if source.verified:
+        documents.append(_scorer(VERIFIER, source, on_hub=False))
     documents += [_application(name, scorer, source) for name, scorer in source.applications]
     documents += [_maintenance(drain) for drain in source.drains]
     return fleets.FleetSources(settings=repository, documents=tuple(documents))
@@ -294,12 +330,23 @@ def _application(name: str, scorer: str, source: Sources) -> Object:
     ranking: Object = {"scorer": scorer}
     if source.paced:
         ranking["demand"] = 5
+    more: Object = {}
+    on_unknown = dict(source.verified).get(name)
+    if source.paced and on_unknown is not None:
+        check = {"scorer": VERIFIER, "atLeast": AT_LEAST, "forSeconds": 300}
+        more["moves"] = {
+            "verify": [check],
+            "verifySeconds": 1800,
+            "onUnknown": on_unknown,
+            "holdSeconds": HOLD_SECONDS,
+        }
     return rendering.application(
         name,
         application={"source": {**fleets.SOURCE}, "destinationNamespace": name},
         placement=placement,
         scores=[ranking],
         stickiness=source.stickiness,
+        **more,
     )
 
 

@@ -6,6 +6,7 @@ faults are allowed to break a law for a while, such as a restored etcd: `pardon`
 and why.
 """
 
+import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from dsf_wire.constants import MANAGED_BY_LABEL
+from gitops_dsf.hub.inventory_digests import read_inventory_digests
 from gitops_dsf.hub.maintenance import Maintenance, MaintenanceAction, read_maintenance
 from gitops_dsf.hub.moves.causes import Cause
 from gitops_dsf.hub.names import (
@@ -23,12 +25,12 @@ from gitops_dsf.hub.names import (
     MAINTENANCE_TAINT,
     PLACEMENT_LABEL,
 )
-from gitops_dsf.hub.pace import MOVES_SCORE, paced_ranking
+from gitops_dsf.hub.pace import MOVES_SCORE, Verification, paced_ranking
 from gitops_dsf.hub.windows import open_period
 from gitops_dsf.journal.lines import read
 from gitops_dsf.journal.record import Record
 from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
-from gitops_dsf.pacing.ledger import LedgerMove, Phase
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Outcome, Phase
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.reconciler.journal.branch import README
 from gitops_dsf.simulator import simulate_placement
@@ -108,6 +110,11 @@ BY_THE_LEDGER: Final = (
     "unasked",
     "ended",
     "drawn",
+    "verified",
+    "returned-once",
+    "held-away",
+    "hold-length",
+    "stopped",
 )
 """Laws about what the ledger says. They cannot hold while it says something else than what
 happened, because somebody edited it.
@@ -166,6 +173,25 @@ SENTENCES: Final = {
     "drawn": (
         "An application is pushed away only while it is drawn to the target of its move and"
         " no other."
+    ),
+    "verified": (
+        "While a move is verified both copies stay: the old one is deleted only when the checks"
+        " have passed, and the new one only when the application has gone back."
+    ),
+    "returned-once": (
+        "A move that passed never returns, only a move that somebody admitted does, and a return is"
+        " never verified."
+    ),
+    "held-away": (
+        "An application is not admitted to a cluster that it came back from while the hold lasts."
+    ),
+    "hold-length": (
+        "A hold lasts holdSeconds, doubled with each further return up to seven days, and is never"
+        " made longer."
+    ),
+    "stopped": (
+        "After spec.pace.stopAfterReturns returns within the window no move is admitted until a"
+        " person acknowledges it."
     ),
     "left": "A lost cluster is left without the reconciler.",
     "writers": "No field has two writers.",
@@ -276,6 +302,12 @@ class Laws:
         """Requests of this minute by program, method, path and selector."""
         self._held_up: dict[tuple[str, str], float] = {}
         """Since when a Placement should move to a cluster, and nothing stands in the way."""
+        self._ledgers: deque[tuple[float, Ledger]] = deque(maxlen=500)
+        """The last ledgers, and since when each was there."""
+        self._returns: list[float] = []
+        """When moves returned, by the hub's time, since a stop was acknowledged."""
+        self.acknowledged_stop = 0.0
+        """The last stop that somebody acknowledged, in seconds since 1970."""
         self.recorded: dict[str, Record] = {}
         """The last record of each Placement in the journal."""
         world.hub.changed.append(self._look)
@@ -291,7 +323,9 @@ class Laws:
     def pace_changed(self) -> None:
         """Without a pace the ledger is emptied, and with it the memory of moves that ended."""
         self._ended.clear()
-        self.pardon("cooldown", "concurrent", "arrivals", seconds=60, why="the pace was switched")
+        switched = ("cooldown", "concurrent", "arrivals", "verified", "held-away", "stopped")
+        self.pardon(*switched, seconds=60, why="the pace was switched")
+        self._returns.clear()
 
     def returned(self, score: str) -> None:
         self._gone.pop(score, None)
@@ -314,7 +348,7 @@ class Laws:
         self.checks["policies"] += 1
         if not refused:
             return
-        scorers = {*self._world.sources.scorers, *self._world.first_sources.scorers}
+        scorers = {*self._world.sources.all_scorers, *self._world.first_sources.all_scorers}
         comes_or_goes = asked.plural == "addonplacementscores" and asked.name in scorers
         if comes_or_goes and asked.operation == "CREATE" and asked.name not in self._world.scored:
             # An agent has a scorer sooner, or later, than the policy has it.
@@ -448,12 +482,47 @@ class Laws:
             self._break(
                 "only-copies", f"{writer} deleted {name}, and {placement} is decided for {cluster}"
             )
+        self._check_verified(placement, cluster, decisions, writer)
         self.checks["healthy-first"] += 1
         if not any(self._may_go(others, decided, since) for since, decided in decisions):
             there = ", ".join(f"{each['metadata']['name']} {each.get('status')}" for each in others)
             self._break(
                 "healthy-first", f"{writer} deleted {name}; decided: {decisions}; left: {there}"
             )
+
+    def _check_verified(
+        self,
+        placement: str,
+        cluster: str,
+        decisions: Sequence[tuple[float, frozenset[str]]],
+        writer: str,
+    ) -> None:
+        """A copy on a cluster was deleted that may be the old one of a verified move."""
+        if self._verification(placement) is None:
+            return
+        self.checks["verified"] += 1
+        moment = self._decided_at()
+        entries = list(self._ledgers)
+        for number, (_, ledger) in enumerate(entries):
+            until = entries[number + 1][0] if number + 1 < len(entries) else math.inf
+            if until < moment - SEEN_SECONDS:
+                continue
+            if any(
+                permits(ledger, f"{fleet.ARGOCD}/{placement}", cluster, decided)
+                for _, decided in decisions
+            ):
+                return
+        self._break("verified", f"{writer} deleted that of {placement} on {cluster}")
+
+    def _ledger_at(self, moment: float) -> Ledger:
+        """The ledger that there was at this moment."""
+        earlier = [ledger for since, ledger in self._ledgers if since <= moment]
+        return earlier[-1] if earlier else Ledger()
+
+    def _verification(self, placement: str) -> Verification | None:
+        item = self._world.informers.state.placements.get((fleet.ARGOCD, placement))
+        ranking = None if item is None else paced_ranking(item)
+        return None if ranking is None else ranking.verification
 
     def _recent(self, placement: str) -> Iterator[tuple[float, frozenset[str]]]:
         """The decisions that held within the last seconds, with the time since when."""
@@ -526,19 +595,25 @@ class Laws:
     def _configmaps(self, change: Change, writer: str) -> None:
         if change.key[2] == MAINTENANCE_CONFIGMAP:
             self._windows(change.after)
-        if change.key[2] != MOVES_SCORE or not writer.startswith(RECONCILER):
+        if change.key[2] != MOVES_SCORE:
+            return
+        self._ledgers.append((world_loop().time(), self.stored().ledger))
+        if not writer.startswith(RECONCILER):
             return
         try:
-            moves = read_moves((change.after or {}).get("data")).ledger.moves
+            ledger = read_moves((change.after or {}).get("data")).ledger
         except MovesError:
             # Somebody wrote nonsense into it. The reconciler may still write the reasons of waits
             # beside it.
             return
+        moves = ledger.moves
+        self._check_ledger(change, ledger, writer)
         under_way = [each for each in moves if each.under_way and each.admitted]
         self.checks["concurrent"] += 1
         if len(under_way) > fleet.PACE["concurrent"]:
             self._break("concurrent", f"{len(under_way)} are: {under_way}")
-        arrivals = Counter(each.target for each in under_way)
+        # A return goes to a cluster that has the copy already.
+        arrivals = Counter(each.target for each in under_way if not each.returning)
         for cluster, count in arrivals.items():
             self.checks["arrivals"] += 1
             if count > fleet.PACE["arrivalsPerCluster"]:
@@ -553,7 +628,8 @@ class Laws:
         for each in moves:
             key = each.placement, each.target, each.since
             known = self._moves.get(key)
-            if known is None and each.admitted and each.under_way:
+            is_new = known is None and each.admitted and each.under_way
+            if is_new and not each.returning:
                 self._check_unasked(each, moves)
                 self._check_freezes(each)
                 self._check_unknown(each)
@@ -569,9 +645,11 @@ class Laws:
                 and known.admitted
                 and known.under_way
                 and each.phase is Phase.ENDED
+                # Both copies stay when it failed.
+                and each.outcome not in {Outcome.RETURNED, Outcome.FAILED}
             ):
                 self._check_ended(key, known)
-            if known is None and each.admitted and each.under_way:
+            if is_new and not each.returning:
                 ended = self._ended.get(each.placement)
                 drains = each.cause is not None and each.cause.cause is Cause.DRAIN
                 # The older version of an upgrade keeps no causes, so it does not say that it
@@ -596,6 +674,105 @@ class Laws:
             self._moves[key] = each
         for key in [key for key, each in self._moves.items() if each.since < now - 4 * 3600]:
             del self._moves[key]
+
+    def _check_ledger(self, change: Change, ledger: Ledger, writer: str) -> None:
+        """What a ledger may say after the one before it."""
+        before = _ledger_in(change.before)
+        if self._is_older(writer):
+            # It knows nothing of what is verified.
+            self._returns.clear()
+            return
+        known = {_key(each): each for each in before.moves}
+        now = self._world.hub.now()
+        for move in ledger.moves:
+            earlier = known.get(_key(move))
+            self._check_outcome(earlier, move)
+            if earlier is not None or not move.admitted or not move.under_way:
+                continue
+            if move.returning:
+                self._check_return(move, ledger)
+                self._returns.append(now)
+                continue
+            self._check_held_away(move, before, now)
+            self.checks["stopped"] += bool(before.stopped_since)
+            if before.stopped_since and self.acknowledged_stop < before.stopped_since:
+                self._break("stopped", f"{move.placement} to {move.target} was")
+        window = float(fleet.PACE["returnsWindowSeconds"])
+        self._returns = [each for each in self._returns if each > now - window]
+        if before.stopped_since and not ledger.stopped_since:
+            self._returns.clear()
+            self.checks["stopped"] += 1
+            if self.acknowledged_stop < before.stopped_since:
+                self._break("stopped", "the fleet goes on, and nobody acknowledged it")
+        elif len(self._returns) >= fleet.PACE["stopAfterReturns"]:
+            self.checks["stopped"] += 1
+            if not ledger.stopped_since:
+                self._break("stopped", f"{len(self._returns)} moves came back")
+        self._check_holds(before, ledger)
+
+    def _check_outcome(self, earlier: LedgerMove | None, move: LedgerMove) -> None:
+        """A move that passed stays so, and returns are not verified."""
+        if not move.verified and not move.returning:
+            return
+        self.checks["returned-once"] += 1
+        failed = move.outcome in {Outcome.RETURNED, Outcome.FAILED}
+        if earlier is not None and earlier.passed_at and (failed or not move.passed_at):
+            self._break("returned-once", f"it had passed: {move}")
+        if move.returning and (move.verified or move.outcome is Outcome.RETURNED):
+            self._break("returned-once", f"it is a return: {move}")
+        if move.outcome is Outcome.RETURNED and not move.admitted:
+            self._break("returned-once", f"OCM moved it itself: {move}")
+
+    def _check_return(self, move: LedgerMove, ledger: Ledger) -> None:
+        """A return begins."""
+        self.checks["returned-once"] += 1
+        forth = [
+            each
+            for each in ledger.moves
+            if (each.placement, each.source, each.target)
+            == (move.placement, move.target, move.source)
+            and each.outcome is Outcome.RETURNED
+            and each.admitted
+            and not each.returning
+        ]
+        if not forth:
+            self._break("returned-once", f"no move returned: {move}")
+
+    def _check_held_away(self, move: LedgerMove, before: Ledger, now: float) -> None:
+        """A move was admitted."""
+        verification = self._verification(move.placement.partition("/")[2])
+        for hold in before.holds:
+            is_held = hold.active(now - SEEN_SECONDS) and hold.active(now)
+            if hold.placement != move.placement or not is_held:
+                continue
+            self.checks["held-away"] += 1
+            if hold.target != move.target:
+                continue
+            if verification is None or verification.revision != hold.revision:
+                continue
+            tree = self._world.tree.objects
+            digests = read_inventory_digests(
+                tree["configmaps", fleet.HUB, MAINTENANCE_CONFIGMAP].get("data")
+            )
+            if (digests or {}).get(move.target, "") == hold.inventory:
+                self._break("held-away", f"{move.placement} to {move.target}: {hold}")
+
+    def _check_holds(self, before: Ledger, ledger: Ledger) -> None:
+        """Holds are as long as is written, and stay so."""
+        earlier = {(each.placement, each.target): each for each in before.holds}
+        for hold in ledger.holds:
+            last = earlier.get((hold.placement, hold.target))
+            if last == hold:
+                continue
+            self.checks["hold-length"] += 1
+            longest = min(fleet.HOLD_SECONDS * 2.0 ** (hold.returns - 1), 7 * 86_400.0)
+            if last is not None and last.since == hold.since:
+                if hold.until > last.until:
+                    self._break("hold-length", f"{last} became {hold}")
+            elif hold.until - hold.since > longest + 1.0:
+                self._break("hold-length", f"{hold}")
+            elif last is not None and hold.returns != last.returns + 1:
+                self._break("hold-length", f"{hold} after {last}")
 
     def _is_older(self, writer: str) -> bool:
         return any(pod.name == writer and pod.program.is_older for pod in self._world.reconcilers)
@@ -739,7 +916,7 @@ class Laws:
         item = change.after
         if (
             item is not None
-            and item.get("reason") == "MoveAdmitted"
+            and item.get("reason") in {"MoveAdmitted", "MoveReturned"}
             and writer.startswith(RECONCILER)
         ):
             name = item["involvedObject"]["name"]
@@ -1014,6 +1191,12 @@ class Laws:
             steady = {name for name in on if self._reached_at.get(name, -1e9) < end}
             steady -= self._unreachable.keys()
             decided = entries[-1][1]
+            placement = placement_of(owner)
+            if self._verification(placement) is not None:
+                ledger, key = self._ledger_at(end), f"{fleet.ARGOCD}/{placement}"
+                steady -= {
+                    name for name in steady - decided if not permits(ledger, key, name, decided)
+                }
             healthy = [
                 name
                 for name in decided & steady
@@ -1105,9 +1288,12 @@ class Laws:
         state, moment = world.informers.state, world.hub.now()
         fought = {f"{fleet.ARGOCD}/{name}" for name in world.fights}
         clusters = {name for turns in world.fights.values() for name in turns}
+        ledger = self.stored().ledger
+        if ledger.stopped_since:
+            return
         recent = [
             each
-            for each in self.stored().ledger.moves
+            for each in ledger.moves
             if each.under_way or each.phase_since > moment - REST_SECONDS
         ]
         if any(each.under_way and each.placement not in fought for each in recent):
@@ -1126,7 +1312,10 @@ class Laws:
             ):
                 continue
             paced = Paced.of(item, ranking)
-            move = desired_move(paced, state=state, now=datetime.fromtimestamp(moment, UTC))
+            held = {each.target for each in ledger.holds if each.placement == item.key}
+            move = desired_move(
+                paced, state=state, now=datetime.fromtimestamp(moment, UTC), held=held
+            )
             if (
                 move is not None
                 and move.points >= PATIENT_POINTS
@@ -1152,6 +1341,27 @@ _CHECKS: Final[dict[str, tuple[Check, ...]]] = {
     "leases": (Laws._leases,),
     "managedclusters": (Laws._clusters,),
 }
+
+
+def permits(ledger: Ledger, placement: str, cluster: str, decided: frozenset[str]) -> bool:
+    """Whether a ledger lets the copy on a cluster go that the application has left."""
+    last: LedgerMove | None = None
+    for move in ledger.moves:
+        if (move.placement, move.source) == (placement, cluster) and move.target in decided:
+            last = move
+    return last is not None and (last.returning or last.passed_at > 0)
+
+
+def _ledger_in(item: Object | None) -> Ledger:
+    """The ledger of a ConfigMap; an empty one if it cannot be read."""
+    try:
+        return read_moves((item or {}).get("data")).ledger
+    except MovesError:
+        return Ledger()
+
+
+def _key(move: LedgerMove) -> tuple[str, str, float]:
+    return move.placement, move.target, move.since
 
 
 def _begins(change: Change) -> bool:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from dsf_wire.constants import MANAGED_BY_LABEL
+from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.hub.names import MAINTENANCE_TAINT, PLACEMENT_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.snapshots import file_format
@@ -87,7 +88,11 @@ def unsettled(world: "World") -> Iterator[str]:
     for move in stored.ledger.under_way:
         yield f"a move is under way: {move}"
     for waiting in stored.queue.waiting:
-        yield f"a move waits: {waiting}"
+        # A hold may be longer than the world goes on.
+        if waiting.reason != MoveReason.HELD:
+            yield f"a move waits: {waiting}"
+    if stored.ledger.stopped_since:
+        yield "nobody has acknowledged that the fleet stopped itself"
     for item in hub.of("addonplacementscores"):
         meta = item["metadata"]
         if meta["name"] == MOVES_SCORE and any(value < 0 for value in items_of(item).values()):
@@ -127,7 +132,7 @@ def _branches(world: "World") -> Iterator[str]:
                 f"the journal has {sorted(journal.get(key, ()))} for {key}, decided:"
                 f" {sorted(decided)}"
             )
-    for scorer in world.sources.scorers:
+    for scorer in world.sources.all_scorers:
         place = f"scores/{scorer}.json"
         text = files.get(place)
         tables = dict(file_format.read(text, place=place).tables(None, place=place)) if text else {}
@@ -170,7 +175,7 @@ def _places(world: "World") -> Iterator[str]:
 def _scores(world: "World") -> Iterator[str]:
     now = datetime.fromtimestamp(world.hub.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     for cluster in world.sources.clusters:
-        for scorer in world.sources.scorers:
+        for scorer in world.sources.all_scorers:
             item = world.hub.objects.get(("addonplacementscores", cluster, scorer))
             found = items_of(item).get(scorer)
             truth = world.truth.value(cluster, scorer)
@@ -180,7 +185,7 @@ def _scores(world: "World") -> Iterator[str]:
                 yield f"{scorer} of {cluster} is {found}, the truth is {truth:.1f}"
             elif item["status"].get("validUntil", "") <= now:
                 yield f"{scorer} of {cluster} is expired"
-    known = {*world.sources.scorers, MOVES_SCORE, *world.foreign_names}
+    known = {*world.sources.all_scorers, MOVES_SCORE, *world.foreign_names}
     for item in world.hub.of("addonplacementscores"):
         meta = item["metadata"]
         if meta["name"] not in known:

@@ -144,7 +144,7 @@ def run(order: Order) -> Result:
 def run_apart(order: Order, cpu: float = math.inf) -> Result:
     """Runs a world in a child process, which ends when it has used so many seconds of CPU."""
     # What the child renders first, it then has from this process.
-    fleet.rendered(first_sources(order.size))
+    fleet.rendered(first_sources(order.size, seed=order.seed))
     read, write = os.pipe()
     child = os.fork()
     if not child:

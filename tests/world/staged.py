@@ -18,7 +18,7 @@ from dsf_agent.configuration.settings import Waits
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP
 from tests.support.apiserver import failure
 from tests.support.githubserver import Pull
-from tests.world import faults, forgefaults, programs, run
+from tests.world import faults, fleet, forgefaults, programs, run
 from tests.world.faults import WRITES, Fault, Kind, Place
 from tests.world.fleet import Drain
 from tests.world.loop import later, world_loop
@@ -185,6 +185,15 @@ def _scores_are_late(world: "World", _drawn: random.Random) -> str:
     return "for good"
 
 
+def _cluster_lies(world: "World", _drawn: random.Random) -> str:
+    """A cluster says that it is the best one, and applications do badly there."""
+    name = world.sources.clusters[0]
+    for scorer in world.sources.scorers:
+        world.truth.lies[name, scorer] = 100.0
+    world.truth.lies[name, fleet.VERIFIER] = 20.0
+    return name
+
+
 STAGED: Final[dict[str, faults.Act]] = {
     "all-closed": partial(_all, lambda world, _drawn: world.people.close),
     "all-pushed-to": partial(_all, lambda world, drawn: partial(world.people.push, drawn=drawn)),
@@ -202,6 +211,7 @@ STAGED: Final[dict[str, faults.Act]] = {
     "scores-are-late": _scores_are_late,
     "fought-over": _fought_over,
     "fought-slowly": _fought_slowly,
+    "cluster-lies": _cluster_lies,
 }
 
 
@@ -232,9 +242,15 @@ def main() -> int:
     parser.add_argument("--clusters", type=int, default=3)
     parser.add_argument("--applications", type=int, default=3)
     parser.add_argument("--interval", type=int, default=Size().interval)
+    parser.add_argument("--verified", action="store_true")
     flags = parser.parse_args()
     plan = [(kind, float(at)) for kind, _, at in (word.partition("@") for word in flags.plan)]
-    size = Size(clusters=flags.clusters, applications=flags.applications, interval=flags.interval)
+    size = Size(
+        clusters=flags.clusters,
+        applications=flags.applications,
+        interval=flags.interval,
+        is_verified=flags.verified,
+    )
     result = staged(Order(seed=flags.seed, hours=flags.hours, size=size), plan)
     print("\n".join(run.told(result)))
     return 1 if result.law else 0

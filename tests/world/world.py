@@ -20,7 +20,11 @@ import msgspec
 
 from dsf_agent.process import supervise
 from dsf_wire.constants import MANAGED_BY_LABEL
-from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, RECONCILER
+from gitops_dsf.hub.names import (
+    ACKNOWLEDGED_STOP_ANNOTATION,
+    MAINTENANCE_CONFIGMAP,
+    RECONCILER,
+)
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.reconciler import forge as reconciler_forge
 from gitops_dsf.reconciler.git import program
@@ -68,15 +72,21 @@ class Size:
     """Points by which the capacity of a cluster differs from its mean, at one standard deviation.
     It is drawn anew each quarter of an hour.
     """
+    is_verified: bool | None = None
+    """Whether moves are verified. None: the seed draws it."""
 
 
-def first_sources(size: Size) -> Sources:
+def first_sources(size: Size, *, seed: int) -> Sources:
     """What the fleet repository says at first."""
+    is_verified = size.is_verified
+    if is_verified is None:
+        is_verified = random.Random(f"{seed} verified").random() < 0.5
     return fleet.sources(
         clusters=size.clusters,
         scorers=size.scorers,
         applications=size.applications,
         interval=size.interval,
+        is_verified=is_verified,
     )
 
 
@@ -89,7 +99,7 @@ class World:
         self.seed, self.size = seed, size
         self.loop = world_loop()
         self.history = History()
-        self.sources = first_sources(size)
+        self.sources = first_sources(size, seed=seed)
         self.first_sources = self.sources
         self.tree = fleet.rendered(self.sources)
         self.hub = WorldApiServer()
@@ -392,6 +402,7 @@ class World:
         self.laws.tick()
         self.proposals.tick()
         now = world_loop().time()
+        self._acknowledge()
         if int(now / 60) % 3 == 0:
             self.backups.append((now, self.hub.backup()))
             ledger = self.hub.objects.get(("configmaps", fleet.HUB, MOVES_SCORE), {})
@@ -401,6 +412,30 @@ class World:
             self.sync.heal()
         if not self.ended.is_set():
             later(60.0, self._watch)
+
+    def _acknowledge(self) -> None:
+        """Somebody acknowledges that the fleet stopped itself: in git, or on the ledger."""
+        stopped = self.laws.stored().ledger.stopped_since
+        drawn = random.Random(f"{self.seed} {stopped} acknowledged")
+        if not stopped or self.hub.now() < stopped + drawn.uniform(600, 3000):
+            return
+        text = stamp(stopped)
+        key = ("configmaps", fleet.HUB, MOVES_SCORE)
+        config_map = self.hub.objects.get(key)
+        if self.laws.acknowledged_stop >= stopped or config_map is None:
+            return
+        self.laws.acknowledged_stop = stopped
+        self.history.note("people", f"the stop of {text} is acknowledged")
+        if drawn.random() < 0.5 and self.sources.paced:
+            self.merge(replace(self.sources, acknowledged=text), "the stop is acknowledged")
+            return
+        annotations = {
+            **(config_map["metadata"].get("annotations") or {}),
+            ACKNOWLEDGED_STOP_ANNOTATION: text,
+        }
+        metadata = {**config_map["metadata"], "annotations": annotations}
+        changed = {**config_map, "metadata": metadata}
+        self.hub.write("people", "configmaps", MOVES_SCORE, changed, namespace=fleet.HUB)
 
     def _write_foreign(self) -> None:
         """What other programs and people keep on this hub."""
