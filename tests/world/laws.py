@@ -599,6 +599,8 @@ class Laws:
             return
         self._ledgers.append((world_loop().time(), self.stored().ledger))
         if not writer.startswith(RECONCILER):
+            # Somebody edits or deletes it, or etcd is restored: what it does not say is forgotten.
+            self._returns = list(self._ledgers[-1][1].returns)
             return
         try:
             ledger = read_moves((change.after or {}).get("data")).ledger

@@ -11,6 +11,7 @@ from tests.world import hunt
 
 ROOT = Path(__file__).parents[2]
 LATE = " ".join(f"scores-are-late@{at}" for at in (400, 700, 1000, 1300, 1600, 2000, 2400))
+LIES = "cluster-lies@1500 --verified --clusters 4 --applications 9"
 SWINGS = " ".join(f"scores-swing@{at}" for at in (1300, 1900, 2500, 3100))
 PLANS = {
     "asks-the-forge-too-early": ("limits", "cluster-labelled@300 forge-limits@330 --hours 0.7"),
@@ -26,6 +27,7 @@ PLANS = {
         "theirs",
         "all-pushed-to@500 cluster-labelled@600 --hours 0.7",
     ),
+    "deletes-while-verifying": ("verified", f"{LIES} --hours 1.5"),
     "failed-push-counts": (
         "proposed",
         "branches-stay-forbidden@900 page-drifts@1000 cluster-labelled@1000 --hours 1.5",
@@ -38,6 +40,9 @@ PLANS = {
         "drawn",
         f"{LATE} scores-swing@500 scores-swing@900 scores-swing@1300 scores-swing@1700 --hours 0.8",
     ),
+    "forgets-holds": ("held-away", f"{LIES} --hours 2.5"),
+    "goes-on-by-itself": ("stopped", f"{LIES} --hours 2.5"),
+    "holds-too-long": ("hold-length", f"{LIES} --hours 2"),
     "maintenance-trusted-for-ever": (
         "unknown",
         "maintenance-unreadable@500 scores-swing@900 --hours 0.8",
