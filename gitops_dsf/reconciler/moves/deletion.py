@@ -244,7 +244,10 @@ class CopyDeleter:
         copy = candidate.verdict.copy
         waiting: dict[str, str] = {}
         if placement is not None and is_verified(placement.metadata):
-            waiting = await self._unverified(name, copy.cluster, candidate.state.decided)
+            # Of every old copy: one that waits must not take the turn of this one.
+            waiting = await self._unverified(
+                name, clusters - candidate.state.decided, candidate.state.decided
+            )
         state = replace(
             candidate.state,
             asked_for=placement.spec.number_of_clusters if placement is not None else None,
@@ -273,9 +276,9 @@ class CopyDeleter:
         return _Evaluation(copies[copy.uid], relies_on)
 
     async def _unverified(
-        self, placement: str, cluster: str, decided: frozenset[str]
+        self, placement: str, clusters: Iterable[str], decided: frozenset[str]
     ) -> dict[str, str]:
-        """Why the copy of a cluster waits for the checks of its move; empty if it does not.
+        """Those of these clusters whose copy waits for the checks of its move, with the reason.
 
         The ledger of the API server decides, because a leader that was stopped remembers an old
         one. What it allows is never taken back, so no other leader can return the move afterwards.
@@ -285,7 +288,7 @@ class CopyDeleter:
             ledger = read_moves((config_map or {}).get("data")).ledger
         except MovesError as error:
             raise Blocked(MoveReason.UNREADABLE, str(error)) from error
-        return unverified(ledger, f"{self._argocd_namespace}/{placement}", [cluster], decided)
+        return unverified(ledger, f"{self._argocd_namespace}/{placement}", clusters, decided)
 
     async def _check_application_set(self, candidate: Candidate) -> None:
         """Raises Blocked when the ApplicationSet is another one, or has other settings of moves."""

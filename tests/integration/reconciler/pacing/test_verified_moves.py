@@ -225,6 +225,21 @@ async def test_a_ledger_that_is_deleted_costs_no_copy_and_verifies_anew() -> Non
         assert hub.broken == []
 
 
+async def test_a_copy_of_another_cluster_does_not_hold_up_the_end_of_a_move() -> None:
+    """A cluster was lost, and its copy is back: it is verified when the move has ended."""
+    async with VerifyHub(verification=QUICK) as hub:
+        shops(hub, free={"ap-1": 40, "eu-1": 40, "us-1": 62})
+        async with publishing(hub), verifying(hub):
+            await in_time(lambda: is_verifying(hub), what="the new copy is verified")
+            # Deletions look at copies in the order of their names.
+            hub.copy("shop", "ap-1")
+            await in_time(lambda: hub.removed, what="an old copy goes")
+            assert hub.removed == ["shop-eu-1"]
+            await in_time(lambda: hub.copies() == ["shop-us-1"], what="the other one went, too")
+        assert hub.removed == ["shop-eu-1", "shop-ap-1"]
+        assert hub.broken == []
+
+
 async def test_a_leftover_copy_whose_application_does_worse_stays_and_is_reported() -> None:
     async with VerifyHub(verification=QUICK) as hub:
         shops(hub, free={"eu-1": 40, "us-1": 40})
