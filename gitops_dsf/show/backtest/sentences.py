@@ -160,19 +160,16 @@ def ordered(result: RevisionResult) -> Iterator[str]:
 
 
 def _order(order: OrderFigures) -> str:
-    times = plural(order.changes, "time")
-    changes = f"ordered anew {times}"
-    if order.changes_per_day is not None:
-        changes += f", {order.changes_per_day:.1f} a day"
     total = sum(order.seconds_first.values()) or 1.0
     shares: list[str] = []
     for name, seconds in order.seconds_first.items():
         shares.append(f"{name} {100 * seconds / total:.0f} %")
+    times = plural(order.changes, "time")
+    a_day = "" if order.changes_per_day is None else f", {order.changes_per_day:.1f} a day"
     first = names_text(shares) or "no cluster"
-    if order.most_left_out:
-        left_out = plural(order.most_left_out, "cluster")
-        return f"{changes}; first: {first}; no room for up to {left_out}"
-    return f"{changes}; first: {first}"
+    most = plural(order.most_left_out, "cluster")
+    no_room = f"; no room for up to {most}" if order.most_left_out else ""
+    return f"ordered anew {times}{a_day}; first: {first}{no_room}"
 
 
 def _estimate(estimate: VerifierEstimate) -> str:

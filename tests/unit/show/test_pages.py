@@ -24,6 +24,7 @@ def backtest(**values: object) -> str:
         "index_note": "",
         "placements": (),
         "estimates": (),
+        "orders": (),
         "unknown": (),
     }
     return kit.render("backtest.html", **(shown | values))
@@ -36,9 +37,10 @@ def test_every_value_is_escaped_and_has_no_control_characters() -> None:
         facts=(Fact(HOSTILE, HOSTILE),),
         unknown=[HOSTILE],
         estimates=[HOSTILE],
+        orders=[HOSTILE],
     )
     assert "<img" not in page
-    assert page.count("&lt;img src=x onerror=&#34;alert(1)&#34;&gt;") == 7
+    assert page.count("&lt;img src=x onerror=&#34;alert(1)&#34;&gt;") == 8
     assert "\x1b" not in page
     assert "\u202e" not in page
     assert "\\x1b[31m\\n" in page
