@@ -39,6 +39,11 @@ def acknowledged(ledger: Ledger, moment: float | None, *, now: float) -> Ledger:
     """
     if not ledger.stopped_since or moment is None:
         return ledger
-    if not ledger.stopped_since <= moment <= now + SKEW_SECONDS:
+    if moment < ledger.stopped_since or is_in_future(moment, now=now):
         return ledger
     return replace(ledger, returns=(), stopped_since=0.0)
+
+
+def is_in_future(moment: float, *, now: float) -> bool:
+    """Whether an acknowledgement counts as none, because it is of a stop that nobody has seen."""
+    return moment > now + SKEW_SECONDS

@@ -1526,9 +1526,9 @@ BINDING_OWNER = Code(
     explanation="""
         `bindings: Existing` says that somebody else keeps the ManagedClusterSetBindings of the
         namespace, and another object in `apps/` has one of them rendered. Argo CD then owns the
-        binding, and deletes it when nothing here asks for it any more
-        ([more](docs/decisions/consumers.md)). Write `bindings: Rendered`, or let neither render
-        it.
+        binding, and deletes it when nothing here asks for it any more. Write
+        `bindings: Rendered`, or let neither render it.
+        [Consumers](docs/decisions/consumers.md) explains bindings.
         """,
     bad="""
         # apps/web.yaml
@@ -1558,8 +1558,8 @@ JOBS_COUNT = Code(
         With `numberOfClusters` OCM takes a cluster out of the decision when another one has a
         better score. Kueue takes a job away from a cluster that leaves its MultiKueueConfig, and
         starts it again elsewhere. So the decision has to be all clusters that jobs may run on, and
-        the scores give their order ([more](docs/decisions/multikueue.md)). Remove
-        `numberOfClusters`; `clusterSets` and `clusterSelector` limit the clusters.
+        the scores give their order, as [Jobs by scores](docs/decisions/multikueue.md) explains.
+        Remove `numberOfClusters`; `clusterSets` and `clusterSelector` limit the clusters.
         """,
     bad="""
         # apps/jobs.yaml
@@ -1591,7 +1591,8 @@ CONFIG_WRITERS = Code(
         add-on for an AdmissionCheck with `controllerName: open-cluster-management.io/placement`,
         and whoever applies a MultiKueueConfig. Each undoes what the other does, and a cluster that
         is taken out of the list loses its running jobs. Give each ScoredPlacement a config of its
-        own, and let nobody else write it ([more](docs/decisions/multikueue.md)).
+        own, and let nobody else write it. [Jobs by scores](docs/decisions/multikueue.md) explains
+        how to change over from the add-on.
         """,
     bad="""
         # apps/jobs.yaml

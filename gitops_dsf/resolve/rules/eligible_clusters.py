@@ -7,6 +7,7 @@ from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.repository.load import SETTINGS_FILE, FieldPath
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import choosable, eligible
+from gitops_dsf.resolve.rankings import multi_kueue_of
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule
 
 
@@ -71,7 +72,8 @@ def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
     """If more clusters are wanted than are eligible, all are chosen, whatever their scores are."""
     for ranking in context.declared.rankings:
         wanted = ranking.value.spec.placement.number_of_clusters
-        if wanted is not None:
+        # With multiKueue any number is an error of its own (DSF372), whose hint is to remove it.
+        if wanted is not None and multi_kueue_of(ranking) is None:
             position = ranking.at("spec", "placement", "numberOfClusters")
             count = len(eligible(context, ranking))
             yield from _too_few(context, ranking.name, wanted, count, position)

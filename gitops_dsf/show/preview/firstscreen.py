@@ -221,6 +221,11 @@ def _verification_hints(change: VerificationChange) -> Iterator[str]:
             yield f"acknowledges that moves stopped, until {field.after}"
         else:
             yield f"the fleet stops later: {field.path} {_changed(field)}"
+    if change.future_acknowledgement is not UNSET:
+        yield (
+            f"acknowledgedStop {change.future_acknowledgement} has no effect yet: it is in the"
+            " future. Write the time that status shows"
+        )
     if change.added:
         yield f"moves verified from now on: {_names(change.added)}"
 

@@ -137,7 +137,7 @@ def compare(
         rescored_percent=rescored_percent,
         close_points=close_points,
     )
-    verification = verification_change(base, head)
+    verification = verification_change(base, head, today=hub.today)
     maintenance = maintenance_changes(base, head, now=hub.now, transition=transition)
     return Comparison(
         summary=summarise_changes(base, head, scorers),

@@ -4,11 +4,13 @@ A check is loosened when it lets a move pass that it would not have passed befor
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.pace import Verification, VerifiedBy
+from gitops_dsf.pacing.fleetstop import is_in_future
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.views.preview.fields import FieldChange
@@ -34,9 +36,13 @@ class VerificationChange(Struct, frozen=True, kw_only=True):
     loosened: tuple[LoosenedVerification, ...] = ()
     pace: tuple[FieldChange, ...] = ()
     """Fields of `spec.pace` by which the fleet stops later, or goes on."""
+    future_acknowledgement: str | UnsetType = UNSET
+    """The new `acknowledgedStop`, if it is in the future and so has no effect yet."""
 
 
-def verification_change(base: CheckedFleet | None, head: CheckedFleet) -> VerificationChange | None:
+def verification_change(
+    base: CheckedFleet | None, head: CheckedFleet, *, today: datetime
+) -> VerificationChange | None:
     """What changes for applications of both versions; None if nothing does."""
     if base is None:
         return None
@@ -56,11 +62,14 @@ def verification_change(base: CheckedFleet | None, head: CheckedFleet) -> Verifi
             fields = tuple(_loosened(old, new))
             if fields:
                 loosened.append(LoosenedVerification(placement=key, fields=fields))
+    pace_before = base.repository.spec.pace
+    pace_after = head.repository.spec.pace
     change = VerificationChange(
         added=tuple(added),
         removed=tuple(removed),
         loosened=tuple(loosened),
-        pace=tuple(_pace_fields(base.repository.spec.pace, head.repository.spec.pace)),
+        pace=tuple(_pace_fields(pace_before, pace_after, today)),
+        future_acknowledgement=_future_acknowledgement(pace_before, pace_after, today),
     )
     return None if change == VerificationChange() else change
 
@@ -112,7 +121,18 @@ def _is_looser(old: VerifiedBy, new: VerifiedBy) -> bool:
     return (new.no_worse_than or 0) > (old.no_worse_than or 0)
 
 
-def _pace_fields(before: Pace | None, after: Pace | None) -> Iterator[FieldChange]:
+def _future_acknowledgement(
+    before: Pace | None, after: Pace | None, today: datetime
+) -> str | UnsetType:
+    """The new `acknowledgedStop`, if it is in the future."""
+    written = None if after is None else after.acknowledged_stop
+    if written is None or (before is not None and written == before.acknowledged_stop):
+        return UNSET
+    moment = datetime.fromisoformat(written).timestamp()
+    return written if is_in_future(moment, now=today.timestamp()) else UNSET
+
+
+def _pace_fields(before: Pace | None, after: Pace | None, today: datetime) -> Iterator[FieldChange]:
     """What stops the fleet later, and an acknowledgement of a stop."""
     if before is None or after is None:
         return
@@ -122,7 +142,8 @@ def _pace_fields(before: Pace | None, after: Pace | None) -> Iterator[FieldChang
         yield _field(
             "returnsWindowSeconds", before.returns_window_seconds, after.returns_window_seconds
         )
-    if after.acknowledged_stop not in {None, before.acknowledged_stop}:
+    acknowledges = after.acknowledged_stop not in {None, before.acknowledged_stop}
+    if acknowledges and _future_acknowledgement(before, after, today) is UNSET:
         yield _field("acknowledgedStop", before.acknowledged_stop, after.acknowledged_stop)
 
 

@@ -113,17 +113,39 @@ def test_a_fleet_that_stops_later_or_goes_on_is_to_be_reviewed(
             "concurrent": 2,
             "stopAfterReturns": 5,
             "returnsWindowSeconds": 600,
-            "acknowledgedStop": "2026-11-24T20:00:00Z",
+            "acknowledgedStop": "2024-11-24T20:00:00Z",
         },
         app_00=MOVES,
     )
     assert review(fleet, run, hub) == (
         "the fleet stops later: stopAfterReturns 3 → 5; the fleet stops later:"
         " returnsWindowSeconds 3600 → 600; acknowledges that moves stopped, until"
-        " 2026-11-24T20:00:00Z"
+        " 2024-11-24T20:00:00Z"
     )
     write(fleet, pace={"concurrent": 2, "stopAfterReturns": 2}, app_00=MOVES)
     assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
+
+
+def test_an_acknowledgement_in_the_future_is_said_to_have_no_effect_yet(
+    fleet: GitFleet, hub: Path, run: Run
+) -> None:
+    """The reconciler ignores it, so nobody may read in the review that moves go on."""
+    write(
+        fleet,
+        pace={"concurrent": 2, "acknowledgedStop": "2999-11-24T20:00:00Z"},
+        app_00=MOVES,
+    )
+    assert review(fleet, run, hub) == (
+        "acknowledgedStop 2999-11-24T20:00:00Z has no effect yet: it is in the future. Write the"
+        " time that status shows"
+    )
+    assert run.compared(fleet, "--scores", hub)["verification"] == {
+        "added": [],
+        "removed": [],
+        "loosened": [],
+        "pace": [],
+        "future_acknowledgement": "2999-11-24T20:00:00Z",
+    }
 
 
 def test_the_rendered_placement_says_in_words_what_must_hold(

@@ -132,6 +132,19 @@ def test_more_clusters_than_are_eligible_of_a_copied_placement() -> None:
     assert told("DSF364", clusters=TWO, apps=placement(text.replace("3", "2"))) == []
 
 
+def test_a_placement_of_jobs_is_told_once_to_have_no_number() -> None:
+    """DSF372 says to remove the number, so nothing else may say to write a smaller one."""
+    jobs = (
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\n"
+        "metadata: {name: jobs, namespace: kueue-system}\n"
+        "spec:\n  placement: {numberOfClusters: 5}\n  scores: [{scorer: cpu-forecast}]\n"
+    )
+    assert len(told("DSF364", clusters=TWO, apps=jobs)) == 1
+    ordered = f"{jobs}  multiKueue: {{config: jobs}}\n"
+    assert told("DSF364", clusters=TWO, apps=ordered) == []
+    assert len(told("DSF372", clusters=TWO, apps=ordered)) == 1
+
+
 def test_clusters_that_join_later_are_expected_where_the_settings_say_so() -> None:
     later = SETTINGS.replace("spec: {", "spec: {allowUnmatchedSelectors: true, ")
     [found] = told("DSF364", settings=later, apps=app("numberOfClusters: 1", "numberOfClusters: 3"))
