@@ -91,6 +91,8 @@ class GitFleet:
                 fleet.write(f"clusters/{one['metadata']['name']}.yaml", one)
             Run()("render", fleet.path)
             fleet.commit("rendered")
+            # So that there are few files to copy.
+            fleet.git("repack", "-a", "-d", "-q")
 
         names = tuple(one["metadata"]["name"] for one in extra)
         copied(top, key=("rendered", names), make=make)
