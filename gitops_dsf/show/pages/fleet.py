@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from msgspec import UNSET
+
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.points import points_text
@@ -23,7 +25,7 @@ from gitops_dsf.show.pages.timeline import time_line
 from gitops_dsf.show.status.applications import application_text, copy_text
 from gitops_dsf.show.status.drains import draining_text
 from gitops_dsf.show.status.moves import failed_text
-from gitops_dsf.show.status.placements import flip_text, lead_text
+from gitops_dsf.show.status.placements import flip_text, lead_text, order_text
 from gitops_dsf.show.status.scorers import config_text, health_text
 from gitops_dsf.show.status.verification import verifying_text
 from gitops_dsf.views.doctor.finding import DoctorFinding, State, worst_first
@@ -104,6 +106,19 @@ class _MoveRow(NamedTuple):
     cause: str
 
 
+class _JobOrderRow(NamedTuple):
+    """A MultiKueueConfig that a Placement orders."""
+
+    config: str
+    note: str
+    """Why it is not in the order of the scores; empty if it is."""
+    placement: str
+    clusters: str
+    """In the order of the list, with points."""
+    left_out: str
+    reason: str
+
+
 class _ScorerRow(NamedTuple):
     name: str
     source: SourcePlace | None
@@ -163,6 +178,7 @@ def fleet_page(fleet: Fleet) -> str:
         waiting=queue.waiting if queue else (),
         omitted=(queue.omitted or 0) if queue else 0,
         refuges=view.refuges,
+        job_orders=tuple(_job_order_rows(view.placements)),
         scorers=[_scorer_row(scorer, fleet.sources) for scorer in view.scorers],
         journal_note=fleet.past.note,
         line=time_line(fleet.past.records, start=fleet.past.start, end=view.inputs.now.timestamp()),
@@ -383,6 +399,21 @@ def _move_row(move: MoveView) -> _MoveRow:
 
 
 # Scorers
+
+
+def _job_order_rows(placements: Iterable[PlacementView]) -> Iterator[_JobOrderRow]:
+    """A row for each Placement that orders jobs."""
+    for placement in placements:
+        jobs = placement.jobs
+        if jobs is not UNSET:
+            yield _JobOrderRow(
+                config=jobs.config,
+                note=jobs.note or "",
+                placement=placement.placement,
+                clusters=order_text(jobs.clusters),
+                left_out=", ".join(jobs.left_out),
+                reason=jobs.reason,
+            )
 
 
 def _scorer_row(view: ScorerView, sources: Mapping[tuple[str, str], SourcePlace]) -> _ScorerRow:

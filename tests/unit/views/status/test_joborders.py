@@ -1,12 +1,14 @@
 """What `status` shows of the order in which Kueue offers jobs to clusters."""
 
 import json
+import re
 from typing import Any
 
 import msgspec
 import pytest
 
 from gitops_dsf.hub.multikueue import MultiKueueConfig
+from gitops_dsf.show.pages.fleet import Fleet, Past, fleet_page
 from gitops_dsf.show.status.report import status_text
 from gitops_dsf.views.status.build import build, document
 from gitops_dsf.views.status.inputs import HubPart
@@ -112,3 +114,30 @@ def test_configs_that_may_not_be_read_are_not_taken_for_absent() -> None:
     assert shown(unread=(HubPart.MULTIKUEUE_CONFIGS,)) == [
         "MultiKueueConfig gpu-jobs: the MultiKueueConfigs could not be read"
     ]
+
+
+def page(*configs: MultiKueueConfig, objects: list[Object] | None = None) -> str:
+    """The section about jobs of the page of a fleet, as text."""
+    overview = build(inputs_of(objects or ordering(), multi_kueue_configs=configs))
+    shown_fleet = Fleet(overview=overview, findings=(), sources={}, sources_note="", past=Past())
+    html = fleet_page(shown_fleet)
+    section = html.partition('<section id="jobs">')[2].partition("</section>")[0]
+    return " ".join(re.sub(r"<[^>]*>", " ", section).split())
+
+
+def test_the_page_has_a_table_of_the_orders() -> None:
+    """As text shows them, and only where jobs are ordered."""
+    written = {**WRITTEN, "leftOut": ["cluster8", "cluster9"]}
+    assert page(config(written)).endswith(
+        "MultiKueueConfig Placement jobs go to no place for last change gpu-jobs"
+        " kueue-system/gpu-jobs cluster2 (81.5), then cluster1 (70), then cluster3"
+        " cluster8, cluster9 cluster2 leads cluster1 by 11.5 points"
+    )
+    assert page().endswith("gpu-jobs the reconciler has not written it yet kueue-system/gpu-jobs")
+    assert page(objects=list(fleet())) == ""
+
+
+def test_the_page_escapes_what_somebody_else_wrote() -> None:
+    """Anybody who may edit the config may write its annotation."""
+    text = page(config({**WRITTEN, "reason": "<script>run()</script>"}))
+    assert "&lt;script&gt;run()&lt;/script&gt;" in text
