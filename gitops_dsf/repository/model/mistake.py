@@ -246,6 +246,8 @@ def _wrong_type(
         mended = None
     if "an object" in types and isinstance(value, bool):
         hint = _object_for(model, path, value=value)
+    elif types == ["a list"]:
+        hint = hint or _list_of(model, path, value)
     elif isinstance(value, str) and re.fullmatch(r"-?[0-9.]+ ?%", value):
         hint = _without_percent(model, path, value)
     message = f"{dotted(path)} must be {expected}, not {_kind(value, written)}"
@@ -280,6 +282,22 @@ def _mend(
     if is_integer and {"a whole number", "a number"} & {*types}:
         return "remove the quotes", int(value)
     return "", None
+
+
+def _list_of(model: type[BaseModel], path: FieldPath, value: object) -> str:
+    """How to write a list of the one item that was written; empty if it is no item of the list."""
+    name = path[-1]
+    item = (*path, 0)
+    fields = model_at(model, item)
+    if fields is None:
+        # One name: a text with commas or spaces may be meant as several items.
+        is_name = isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9./-]*", value)
+        takes_text = str in scalar_types(field_at(model, item))
+        return f'write ["{value}"]: {name} is a list' if is_name and takes_text else ""
+    if not isinstance(value, dict) or not value or not value.keys() <= {*field_names(fields)}:
+        return ""
+    # Without its value, which may be long or a secret.
+    return f'begin each item of {name} with "- ", as in "- {next(iter(value))}: ..."'
 
 
 def _object_for(model: type[BaseModel], path: FieldPath, *, value: bool) -> str:
