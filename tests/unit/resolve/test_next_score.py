@@ -187,6 +187,8 @@ def test_known_raw_scores_give_what_the_agent_publishes(
         written(**spec | {"scoreAggregation": way, "scoreDimensionFormat": template})
         for spec, way, template in zip(specs, ways, formats, strict=True)
     )
+    # What a refresh writes of a score to which the edit does nothing, is written without it, too.
+    assume(published_causes(before, after) or ways[0] != ways[1])
     change = ScorerEdit(before, after)
     scores = PublishedScores("eu-1")
     now = 1_000_000.0
