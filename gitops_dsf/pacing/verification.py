@@ -27,11 +27,8 @@ from gitops_dsf.hub.pace import Verification, VerifiedBy
 from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.pacing.ledger import CheckState, Ledger, LedgerMove, Outcome, Phase
 
-REFRESH_FRACTION: Final = 0.5
-"""An agent writes an unchanged score again after this part of its lifetime (dsf_wire.publishrule).
-"""
 SLACK_SECONDS: Final = 60.0
-"""How much later than that the write may be: a request that failed is repeated."""
+"""How much later than its time the refresh of a score may be: a failed request is repeated."""
 
 
 class Verdict(Enum):
@@ -80,7 +77,7 @@ def value_of(score: PublishedScore | None, check: VerifiedBy, *, now: float) -> 
     if score is None or score.failure is not None or score.valid_until is None:
         return None
     written = written_at(score, check)
-    refreshed = written + check.lifetime * REFRESH_FRACTION
+    refreshed = written + check.refresh_seconds
     if now > score.valid_until.timestamp() or now > refreshed + check.delay + SLACK_SECONDS:
         return None
     # It was written with a longer lifetime, before somebody changed that in git.
