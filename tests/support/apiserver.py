@@ -8,6 +8,7 @@ import asyncio
 import copy
 import json
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,8 @@ TOKEN: Final = "good"
 HANG: Final[Object] = {"type": "HANG"}
 """Of a watch: nothing more is said."""
 SCORES: Final = "addonplacementscores"
+LOGGED: Final = 1000
+"""Changes that a watch can begin with."""
 BOOKMARK_SECONDS: Final = 60.0
 """As kube-apiserver, about (staging/src/k8s.io/apiserver/pkg/storage/cacher/cacher.go, v0.37.2)."""
 SET_BY_SERVER: Final = ("uid", "resourceVersion")
@@ -182,6 +185,8 @@ class ApiServer(HttpFake):
         self.instead_of_lists = b""
         """What somebody between us and the hub says."""
         self._watching: list[_Watch] = []
+        self._log = deque[tuple[int, str, Object | None, Object | None]](maxlen=LOGGED)
+        """The last changes: version, plural, and the object before and after."""
         for collection, items in (serves or {}).items():
             self.serve(collection, *items)
 
@@ -362,6 +367,11 @@ class ApiServer(HttpFake):
     def _watch(self, target: Target, seen: Seen) -> Reply | Stream:
         if self.live:
             watch = _Watch(plural=target.plural, selector=seen.query.get("fieldSelector", ""))
+            # What changed between the list and the watch comes first.
+            since = int(seen.query.get("resourceVersion") or self.version)
+            for version, plural, before, after in self._log:
+                if version > since and plural == watch.plural:
+                    _tell(watch, before, after)
             self._watching.append(watch)
             return Stream(pieces=self._changes(watch))
         if self.watches is not None:
@@ -475,13 +485,18 @@ class ApiServer(HttpFake):
         self._tell(key[0], self.objects.pop(key), None)
 
     def _tell(self, plural: str, before: Object | None, after: Object | None) -> None:
+        self._log.append((self.version, plural, before, after))
         for watch in self._watching:
-            was, shown = (
-                one is not None and _selected(one, watch.selector) for one in (before, after)
-            )
-            if watch.plural == plural and (was or shown):
-                kind = "DELETED" if not shown else "MODIFIED" if was else "ADDED"
-                watch.tell({"type": kind, "object": after or before})
+            if watch.plural == plural:
+                _tell(watch, before, after)
+
+
+def _tell(watch: _Watch, before: Object | None, after: Object | None) -> None:
+    """Tells a watch of a change, if its selector has the object before or after it."""
+    was, shown = (one is not None and _selected(one, watch.selector) for one in (before, after))
+    if was or shown:
+        kind = "DELETED" if not shown else "MODIFIED" if was else "ADDED"
+        watch.tell({"type": kind, "object": after or before})
 
 
 @contextmanager
