@@ -542,9 +542,20 @@ class Laws:
             cluster
             for cluster in decided & on.keys()
             if self._good_until.get(on[cluster], -1.0) >= max(since, moment - SEEN_SECONDS)
-            and self._unreachable.get(cluster, moment) > moment - SEEN_SECONDS
+            and (
+                self._unreachable.get(cluster, moment) > moment - SEEN_SECONDS
+                # Its taint goes a moment after its condition says that it is back.
+                or self._is_available(cluster)
+            )
         ]
         return bool(good) or (decided <= on.keys() and moment >= since + TIMEOUT_SECONDS)
+
+    def _is_available(self, cluster: str) -> bool:
+        item = self._world.hub.objects.get(("managedclusters", "", cluster))
+        conditions = [] if item is None else item["status"]["conditions"]
+        return any(
+            each["type"].endswith("Available") and each["status"] == "True" for each in conditions
+        )
 
     def _decisions(self, change: Change, writer: str) -> None:
         item = change.after or change.before
