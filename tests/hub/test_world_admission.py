@@ -16,6 +16,7 @@ from gitops_dsf.pipeline import produce
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.installation import wait_for_policies
 from tests.support import yamlfast
 from tests.support.apiserver import Target, merged
@@ -165,6 +166,16 @@ def guarded(control_plane: ControlPlane, argocd: object, hub: Client) -> Iterato
     # A reconciler of another module left these, and what exists cannot be created on trial.
     hub.delete("coordination.k8s.io/v1/Lease", "gitops-dsf-reconciler", namespace=HUB)
     hub.delete("v1/ConfigMap", "gitops-dsf-moves", namespace=HUB)
+    # Policies of another module would refuse what is put there first. They act for a moment longer.
+    for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
+        for item in hub.list(f"admissionregistration.k8s.io/v1/{kind}"):
+            if item["metadata"]["name"].startswith(admission.OURS):
+                hub.delete(f"admissionregistration.k8s.io/v1/{kind}", item["metadata"]["name"])
+    first = score("gitops-dsf-moves", {})
+    wait_for(
+        lambda: hub.apply(first, dry_run=True),
+        what="no policy of another module acts any more",
+    )
     cluster = manifest(
         "cluster.open-cluster-management.io/v1/ManagedCluster",
         NAMESPACE,
