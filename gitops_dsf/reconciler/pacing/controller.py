@@ -298,6 +298,7 @@ class PaceController:
             plan.moves.ledger,
             plan.moves.queue,
             refused=observed.refused,
+            verifications=plan.verifications,
             now=observed.now,
         )
         report_drains(self._context, observed.known.maintenance, plan.moves.maintenance)

@@ -8,12 +8,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
-
 from gitops_dsf.hub.moves.causes import by_pace
 from gitops_dsf.hub.moves.measured import check_text
 from gitops_dsf.hub.names import ACKNOWLEDGED_STOP_ANNOTATION, MOVES_CONFIGMAP
-from gitops_dsf.hub.pace import Verification, paced_ranking
+from gitops_dsf.hub.pace import Verification
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Outcome, Phase
 from gitops_dsf.pacing.stored import Queue
@@ -35,13 +33,15 @@ def report_moves(
     queue: Queue,
     *,
     refused: Mapping[str, str],
+    verifications: Mapping[str, Verification],
     now: float,
 ) -> None:
     """Reports what was admitted, what ended, and what waits: the ledger before and after a pass.
 
-    `refused` says why a cluster or a Placement takes part in no move.
+    `refused` says why a cluster or a Placement takes part in no move, and `verifications` what must
+    hold after moves, by namespace/name of the Placement.
     """
-    _set_gauges(context, after, queue, now=now)
+    _set_gauges(context, after, queue, verifications=verifications, now=now)
     moves_before = {(move.placement, move.target, move.since): move for move in before.moves}
     for move in after.moves:
         earlier = moves_before.get((move.placement, move.target, move.since))
@@ -49,11 +49,19 @@ def report_moves(
             _report_new(context, move)
         else:
             _report_progress(context, earlier, move, refused=refused, now=now)
-            _report_verification(context, earlier, move, now=now)
+            verification = verifications.get(move.placement)
+            _report_verification(context, earlier, move, verification, now=now)
     _report_stop(context, before, after)
 
 
-def _set_gauges(context: ControllerContext, ledger: Ledger, queue: Queue, *, now: float) -> None:
+def _set_gauges(
+    context: ControllerContext,
+    ledger: Ledger,
+    queue: Queue,
+    *,
+    verifications: Mapping[str, Verification],
+    now: float,
+) -> None:
     metrics = context.metrics
     metrics.paced_moves_waiting.set(Counter((queued.reason,) for queued in queue.waiting))
     metrics.paced_moves_under_way.set(sum(move.admitted for move in ledger.under_way))
@@ -65,7 +73,7 @@ def _set_gauges(context: ControllerContext, ledger: Ledger, queue: Queue, *, now
         if move.phase is not Phase.VERIFYING or not move.verified or move.passed_at:
             continue
         verifying += 1
-        verification = _verification(context, move)
+        verification = verifications.get(move.placement)
         if verification is not None and now > deadline(move, verification):
             overdue[(move.placement,)] = now - deadline(move, verification)
     metrics.verification.verifying.set(verifying)
@@ -109,12 +117,17 @@ def _report_progress(
 
 
 def _report_verification(
-    context: ControllerContext, earlier: LedgerMove, move: LedgerMove, *, now: float
+    context: ControllerContext,
+    earlier: LedgerMove,
+    move: LedgerMove,
+    verification: Verification | None,
+    *,
+    now: float,
 ) -> None:
     """Reports that the checks of a move begin, or how they decided."""
     begins = earlier.phase is not Phase.VERIFYING and move.phase is Phase.VERIFYING
     if begins and move.verified and move.outcome is None:
-        _record_event(context, move, "MoveVerifying", _checks_wanted(context, move))
+        _record_event(context, move, "MoveVerifying", _checks_wanted(move, verification))
     if earlier.outcome is not None or move.outcome is None:
         return
     if move.verified:
@@ -146,14 +159,13 @@ def _report_verification(
     context.verification_decided()
 
 
-def _checks_wanted(context: ControllerContext, move: LedgerMove) -> str:
+def _checks_wanted(move: LedgerMove, verification: Verification | None) -> str:
     """Until when both copies stay, and for which scores."""
     parts: list[str] = []
     for check in move.checks:
         wanted = "a score that is not known yet" if check.at_least is None else check.at_least
         parts.append(f"{prioritizer_text(check.score)} of at least {wanted}")
     checks = "; ".join(parts)
-    verification = _verification(context, move)
     if verification is None:
         return f"both copies stay until the checks pass: {checks}"
     until = timestamp_of(deadline(move, verification))
@@ -163,18 +175,6 @@ def _checks_wanted(context: ControllerContext, move: LedgerMove) -> str:
 def _measured(move: LedgerMove) -> str:
     """What the checks of a move measured when they decided."""
     return "; ".join(check_text(check.score, check.last, check.at_least) for check in move.checks)
-
-
-def _verification(context: ControllerContext, move: LedgerMove) -> Verification | None:
-    """What must hold after the move, as it is written now."""
-    summary = context.view.placements.items.get(move.placement.partition("/")[2])
-    if summary is None or summary.paced is None:
-        return None
-    try:
-        ranking = paced_ranking(summary.paced)
-    except msgspec.DecodeError:
-        return None
-    return None if ranking is None else ranking.verification
 
 
 def _report_stop(context: ControllerContext, before: Ledger, after: Ledger) -> None:
