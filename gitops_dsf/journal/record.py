@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.times import Timestamp
@@ -233,12 +234,9 @@ def new_record(
     names_new = len(to) <= MAX_NAMED
     named_left = left[:MAX_NAMED]
     named_joined = joined[:MAX_NAMED]
-    # Milliseconds tell quick changes apart, and people can still read them.
-    time = time.replace(microsecond=time.microsecond // 1000 * 1000)
-    # The id follows from what happened, so that a record that is pushed again keeps it.
-    content = msgspec.json.encode((placement, uid, number, time, kind, left, joined, to))
+    time = _in_milliseconds(time)
     return Record(
-        id=hashlib.sha256(content).hexdigest()[:16],
+        id=_id_of(placement, uid, number, time, kind, left, joined, to),
         number=number,
         time=time,
         kind=kind,
@@ -264,27 +262,10 @@ def verification_record(
     applications: Sequence[str] = (),
 ) -> Record:
     """A record of how a move was verified, after the last one of its Placement."""
-    time = at.replace(microsecond=at.microsecond // 1000 * 1000)
-    number = last.number + 1
-    content = msgspec.json.encode(
-        (last.placement, last.uid, number, time, "Verified", verification)
+    record = _without_change(
+        last, "Verified", verification, placement=last.placement, uid=last.uid, at=at
     )
-    return Record(
-        id=hashlib.sha256(content).hexdigest()[:16],
-        number=number,
-        time=time,
-        kind="Verified",
-        placement=last.placement,
-        uid=last.uid,
-        applications=tuple(applications),
-        # The decision is as it was, so that the next change is compared with it.
-        from_=last.to,
-        to=last.to,
-        count=last.count,
-        before=last.count,
-        digest=last.digest,
-        verification=verification,
-    )
+    return replace(record, applications=tuple(applications), verification=verification)
 
 
 def order_record(
@@ -293,25 +274,8 @@ def order_record(
     """A record of a list for Kueue, after the last record of its Placement, if there is one."""
     if last is not None and last.uid != uid:
         last = None  # of a Placement of this name that was deleted
-    time = at.replace(microsecond=at.microsecond // 1000 * 1000)
-    number = 1 if last is None else last.number + 1
-    content = msgspec.json.encode((placement, uid, number, time, "Ordered", order))
-    # The decision is as it was, if the journal knows it, so that the next change is compared with
-    # it.
-    return Record(
-        id=hashlib.sha256(content).hexdigest()[:16],
-        number=number,
-        time=time,
-        kind="Ordered",
-        placement=placement,
-        uid=uid,
-        from_=None if last is None else last.to,
-        to=None if last is None else last.to,
-        count=0 if last is None else last.count,
-        before=0 if last is None else last.count,
-        digest="" if last is None else last.digest,
-        order=order,
-    )
+    record = _without_change(last, "Ordered", order, placement=placement, uid=uid, at=at)
+    return replace(record, order=order)
 
 
 @lru_cache(maxsize=4096)
@@ -323,3 +287,53 @@ def digest(clusters: frozenset[str]) -> str:
 def reason_of(explanation: Explanation) -> ClusterReason:
     """The kept part of an explanation."""
     return msgspec.convert(explanation, ClusterReason, from_attributes=True)
+
+
+def _without_change(
+    last: Record | None,
+    kind: ChangeKind,
+    about: RecordedVerification | RecordedOrder,
+    *,
+    placement: str,
+    uid: str,
+    at: datetime,
+) -> Record:
+    """A record that changes no decision, after the last record of its Placement, if there is one.
+
+    It is without what it is about, from which only its id follows here.
+    """
+    time = _in_milliseconds(at)
+    number = 1 if last is None else last.number + 1
+    record = Record(
+        id=_id_of(placement, uid, number, time, kind, about),
+        number=number,
+        time=time,
+        kind=kind,
+        placement=placement,
+        uid=uid,
+    )
+    if last is None:
+        return record
+    # The decision is as it was, as far as the journal knows it, so that the next change is compared
+    # with it.
+    return replace(
+        record,
+        from_=last.to,
+        to=last.to,
+        count=last.count,
+        before=last.count,
+        digest=last.digest,
+    )
+
+
+def _in_milliseconds(time: datetime) -> datetime:
+    """The time in whole milliseconds: they tell quick changes apart, and people can read them."""
+    return time.replace(microsecond=time.microsecond // 1000 * 1000)
+
+
+def _id_of(*content: object) -> str:
+    """The id of a record with this content.
+
+    It follows from what happened, so that a record that is pushed again keeps it.
+    """
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]

@@ -260,10 +260,7 @@ class JournalController:
         )
         added = list(records)
         for record in added:
-            # The decision is that of the record before, and may be too large to be named.
-            clusters = self._unnamed.get(last[record.placement].id)
-            if record.to is None and clusters is not None:
-                self._unnamed[record.id] = clusters
+            self._take_over_unnamed(record, last[record.placement])
         if added:
             self._keep(added)
 
@@ -284,15 +281,23 @@ class JournalController:
                 uid=written.uid,
                 at=moment_of(written.at),
             )
-            clusters = None if before is None else self._unnamed.get(before.id)
-            if record.to is None and clusters is not None:
-                self._unnamed[record.id] = clusters
+            if before is not None:
+                self._take_over_unnamed(record, before)
             last[written.placement] = record
             records.append(record)
         if records:
             self._keep(records)
         if self._context.orders:
             self._wake.set()
+
+    def _take_over_unnamed(self, record: Record, before: Record) -> None:
+        """Keeps the clusters of a record whose decision is that of the record before.
+
+        It may be too large to be named.
+        """
+        clusters = self._unnamed.get(before.id)
+        if record.to is None and clusters is not None:
+            self._unnamed[record.id] = clusters
 
     def _last(self, branch: JournalClone) -> dict[str, Record]:
         """The last record of each Placement, on the branch or on its way there."""
