@@ -5,13 +5,15 @@ really ran, and a backtest decides where it would have run.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gitops_dsf.backtest.decisions import DecisionLine
+from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.gridscores import Column, GridScores
 from gitops_dsf.backtest.result import VerifierEstimate
 from gitops_dsf.backtest.track import ABSENT
@@ -39,17 +41,19 @@ class _Arrival(NamedTuple):
 
 def estimate(line: DecisionLine, check: VerifiedBy, scores: GridScores) -> VerifierEstimate:
     """How often a check would have failed for the decisions of a Placement."""
+
+    # An application that flaps is on the same few clusters again and again.
+    @cache
+    def known(cluster: str) -> Column | None:
+        return scores.known(check.resource, check.dimension, cluster)
+
     step = scores.grid.step
     points = 0
     failing = 0
     failures = 0
     least = max(1, math.ceil(check.for_seconds / step))
-    # An application that flaps is on the same few clusters again and again.
-    columns: dict[str, Column | None] = {}
-    for stay in _stays(line, check, scores):
-        if stay.cluster not in columns:
-            columns[stay.cluster] = scores.known(check.resource, check.dimension, stay.cluster)
-        column = columns[stay.cluster]
+    for stay in _stays(line, check, scores.grid, known):
+        column = known(stay.cluster)
         if column is None:
             continue
         values = column[stay.first : stay.end]
@@ -86,13 +90,21 @@ def not_known(check: VerifiedBy, reason: str) -> VerifierEstimate:
     )
 
 
-def _stays(line: DecisionLine, check: VerifiedBy, scores: GridScores) -> Iterator[_Stay]:
-    """The time of the Placement on each cluster of each decision."""
-    measured = math.ceil(check.measured_after / scores.grid.step)
+def _stays(
+    line: DecisionLine,
+    check: VerifiedBy,
+    grid: TimeGrid,
+    known: Callable[[str], Column | None],
+) -> Iterator[_Stay]:
+    """The time of the Placement on each cluster of each decision.
+
+    `known` gives the score of the check on a cluster.
+    """
+    measured = math.ceil(check.measured_after / grid.step)
     # The first decision is no arrival: the application was there before.
     arrivals: dict[str, _Arrival] = {}
     before: Sequence[str] | None = None
-    for held in line.held(end=scores.grid.count):
+    for held in line.held(end=grid.count):
         remaining: dict[str, _Arrival] = {}
         for cluster in held.clusters:
             if cluster in arrivals:
@@ -103,7 +115,7 @@ def _stays(line: DecisionLine, check: VerifiedBy, scores: GridScores) -> Iterato
                 left = [name for name in before if name not in held.clusters]
                 bound = check.at_least
                 if bound is None:
-                    bound = _bound_of_move(left, check, scores, at=held.first)
+                    bound = _bound_of_move(left, check, known, at=held.first)
                 remaining[cluster] = _Arrival(held.first + measured, bound)
         arrivals = remaining
         before = held.clusters
@@ -114,11 +126,15 @@ def _stays(line: DecisionLine, check: VerifiedBy, scores: GridScores) -> Iterato
 
 
 def _bound_of_move(
-    left: Sequence[str], check: VerifiedBy, scores: GridScores, *, at: int
+    left: Sequence[str],
+    check: VerifiedBy,
+    known: Callable[[str], Column | None],
+    *,
+    at: int,
 ) -> int | None:
     """The score of the old copy before a move, less the allowed points; None if nobody knows."""
     for cluster in left:
-        column: Column | None = scores.known(check.resource, check.dimension, cluster)
+        column = known(cluster)
         if column is not None and at > 0 and column[at - 1] != ABSENT:
             return int(column[at - 1]) - (check.no_worse_than or 0)
     return None
