@@ -17,6 +17,7 @@ class LedgerIndex:
     """
 
     def __init__(self, moves: Iterable[LedgerMove] = ()) -> None:
+        self._of_placement: defaultdict[str, list[LedgerMove]] = defaultdict(list)
         self._under_way: dict[str, LedgerMove] = {}
         self._last_ends: dict[str, float] = {}
         self._arrivals: defaultdict[str, list[LedgerMove]] = defaultdict(list)
@@ -32,6 +33,7 @@ class LedgerIndex:
 
     def add(self, move: LedgerMove) -> None:
         """Adds a move after those that it has."""
+        self._of_placement[move.placement].append(move)
         self._arrivals[move.target].append(move)
         self._departures[move.source].append(move)
         if move.under_way:
@@ -43,6 +45,10 @@ class LedgerIndex:
         elif move.admitted:
             last_end = self._last_ends.get(move.placement, move.phase_since)
             self._last_ends[move.placement] = max(last_end, move.phase_since)
+
+    def of(self, placement: str) -> Sequence[LedgerMove]:
+        """The moves of a Placement (namespace/name), in their order."""
+        return self._of_placement.get(placement, ())
 
     def under_way(self, placement: str) -> LedgerMove | None:
         """The move of a Placement (namespace/name) that is under way."""

@@ -15,7 +15,7 @@ Not guaranteed: that a score between two writes was good. An agent writes a scor
 `deadband` points, and not more often than every `minIntervalSeconds`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from gitops_dsf.hub.moves.measured import check_text
 from gitops_dsf.hub.pace import Verification, VerifiedBy
 from gitops_dsf.hub.scores import PublishedScore
-from gitops_dsf.pacing.ledger import CheckState, Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Outcome, Phase
 
 SLACK_SECONDS: Final = 60.0
 """How much later than its time the refresh of a score may be: a failed request is repeated."""
@@ -244,14 +244,12 @@ def _together(verdicts: list[Verdict]) -> Verdict:
     return Verdict.PASSED
 
 
-def why_kept(ledger: Ledger, placement: str, cluster: str, decided: frozenset[str]) -> str:
-    """Why the old copy of an application on a cluster may not be deleted; empty if it may.
+def why_kept(last: LedgerMove | None) -> str:
+    """Why the old copy that a move left may not be deleted; empty if it may.
 
-    For Placements whose moves are verified. `placement` is namespace/name, and `decided` are the
-    clusters of its decision. It is asked of the ledger that the API server has: what it allows is
-    never taken back.
+    For Placements whose moves are verified. `last` is that of `last_move_from`. It is asked of the
+    ledger that the API server has: what it allows is never taken back.
     """
-    last = last_move_from(ledger, placement, cluster, decided)
     if last is None:
         return "no move away from there is in the ledger yet, so nothing has been verified"
     if last.returning or last.passed_at:
@@ -264,23 +262,27 @@ def why_kept(ledger: Ledger, placement: str, cluster: str, decided: frozenset[st
 
 
 def unverified(
-    ledger: Ledger, placement: str, clusters: Iterable[str], decided: frozenset[str]
+    moves: Sequence[LedgerMove], placement: str, clusters: Iterable[str], decided: frozenset[str]
 ) -> dict[str, str]:
     """Those of these clusters whose copies may not be deleted, with the reason."""
     reasons: dict[str, str] = {}
     for cluster in clusters:
-        reason = why_kept(ledger, placement, cluster, decided)
+        reason = why_kept(last_move_from(moves, placement, cluster, decided))
         if reason:
             reasons[cluster] = reason
     return reasons
 
 
 def last_move_from(
-    ledger: Ledger, placement: str, cluster: str, decided: frozenset[str]
+    moves: Iterable[LedgerMove], placement: str, cluster: str, decided: frozenset[str]
 ) -> LedgerMove | None:
-    """The last move of an application from this cluster to one that is decided now."""
+    """The last move of an application from this cluster to one that is decided now.
+
+    `moves` are those of the ledger; those of this Placement suffice. `placement` is namespace/name,
+    and `decided` are the clusters of its decision.
+    """
     last: LedgerMove | None = None
-    for move in ledger.moves:
+    for move in moves:
         if (move.placement, move.source) == (placement, cluster) and move.target in decided:
             last = move
     return last

@@ -171,10 +171,10 @@ class Verifier:
             if not clusters or index.under_way(placement) is not None:
                 continue
             for cluster in sorted(set(self._evidence.old_copies(placement)) - clusters):
-                last = last_move_from(ledger, placement, cluster, clusters)
+                last = last_move_from(index.of(placement), placement, cluster, clusters)
                 # What failed was reported, and begins anew when the ledger has forgotten it.
                 is_known = last is not None and last.outcome is Outcome.FAILED
-                if is_known or not why_kept(ledger, placement, cluster, clusters):
+                if is_known or not why_kept(last):
                     continue
                 move = LedgerMove(
                     placement=placement,

@@ -85,14 +85,21 @@ class ControllerContext:
         self.ordering: Callable[[], Collection[str]] = lambda: ()
         """The Placements (namespace/name) that order clusters for Kueue."""
 
-    def move_under_way(self, placement: str) -> LedgerMove | None:
-        """The paced move of a Placement (namespace/name) that is under way."""
-        # Whoever explains a change asks for each Placement that changed, which may be all of them
-        # at once.
+    @property
+    def moves(self) -> LedgerIndex:
+        """The moves of the ledger, which must not be added to.
+
+        Whoever explains a change, or looks at old copies, asks for each Placement that changed,
+        which may be all of them at once.
+        """
         if self._indexed is not self.ledger:
             self._indexed = self.ledger
             self._moves = LedgerIndex(self.ledger.moves)
-        return self._moves.under_way(placement)
+        return self._moves
+
+    def move_under_way(self, placement: str) -> LedgerMove | None:
+        """The paced move of a Placement (namespace/name) that is under way."""
+        return self.moves.under_way(placement)
 
     def cause_of(self, placement: str) -> MoveCause | None:
         """Why the decision of a Placement changed last; None if that is not known.

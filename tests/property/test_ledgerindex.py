@@ -44,6 +44,7 @@ def test_each_answer_is_that_of_a_walk(moves: list[LedgerMove], later: list[Ledg
         own = [move for move in every if move.placement == key]
         going = [move for move in own if move.phase != "Ended"]
         ends = [move.phase_since for move in own if move.phase == "Ended" and move.admitted]
+        assert list(index.of(key)) == own
         assert index.under_way(key) is (going[0] if going else None)
         assert index.last_end(key) == max(ends, default=None)
     for cluster in (*CLUSTERS, "c9"):

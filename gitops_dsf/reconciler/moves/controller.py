@@ -257,9 +257,10 @@ class MoveController:
             or not is_verified(placement.paced.metadata)
         ):
             return {}
+        key = f"{self._view.argocd_namespace}/{name}"
         return unverified(
-            self._context.ledger,
-            f"{self._view.argocd_namespace}/{name}",
+            self._context.moves.of(key),
+            key,
             (copy.cluster for copy in leaving),
             decided,
         )

@@ -288,7 +288,7 @@ class CopyDeleter:
             ledger = read_moves((config_map or {}).get("data")).ledger
         except MovesError as error:
             raise Blocked(MoveReason.UNREADABLE, str(error)) from error
-        return unverified(ledger, f"{self._argocd_namespace}/{placement}", clusters, decided)
+        return unverified(ledger.moves, f"{self._argocd_namespace}/{placement}", clusters, decided)
 
     async def _check_application_set(self, candidate: Candidate) -> None:
         """Raises Blocked when the ApplicationSet is another one, or has other settings of moves."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gitops_dsf.hub.pace import Verification, VerifiedBy
 from gitops_dsf.hub.scores import PublishedScore, ScoreFailure, score_of
-from gitops_dsf.pacing.ledger import CheckState, Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Outcome, Phase
 from gitops_dsf.pacing.verification import (
     Judgement,
     Reading,
@@ -17,8 +17,8 @@ from gitops_dsf.pacing.verification import (
     adapted,
     begun,
     judge,
+    unverified,
     value_of,
-    why_kept,
 )
 from tests.support.laws import examples
 
@@ -276,10 +276,6 @@ def test_a_score_counts_while_its_agent_lives(
     assert value_of(score, CHECK, now=NOW) == expected
 
 
-def ledger(*moves: LedgerMove) -> Ledger:
-    return Ledger(moves)
-
-
 BACK = LedgerMove(placement="argocd/shop", source="us-1", target="eu-1", since=NOW, returning=True)
 
 
@@ -317,7 +313,8 @@ BACK = LedgerMove(placement="argocd/shop", source="us-1", target="eu-1", since=N
 def test_an_old_copy_goes_only_when_exactly_its_move_has_passed(
     moves: tuple[LedgerMove, ...], cluster: str, decided: str, expected: str
 ) -> None:
-    reason = why_kept(ledger(*moves), "argocd/shop", cluster, frozenset({decided}))
+    kept = unverified(moves, "argocd/shop", [cluster], frozenset({decided}))
+    reason = kept.get(cluster, "")
     assert expected in reason
     assert bool(reason) == bool(expected)
 
