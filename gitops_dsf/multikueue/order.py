@@ -2,8 +2,10 @@
 
 Guarantees:
 
-- A cluster on which a job is admitted stays listed until its ManagedCluster is gone. Kueue takes a
-  job away from a cluster that leaves the list (v0.19.2, "Admitting remote no longer exists").
+- A cluster on which a job is admitted stays listed until its ManagedCluster is gone. Of a cluster
+  that leaves the list, Kueue takes the admission back ("Admitting remote no longer exists") and
+  reads nothing more. The job hangs while its pods run on there, and starts from the beginning when
+  the cluster is listed again (seen with v0.19.2).
 - A cluster overtakes another one only with a lead of the stickiness.
 - The list never has more clusters than Kueue accepts.
 - Without an eligible cluster the list stays as it is: absence is no decision.

@@ -1556,10 +1556,11 @@ JOBS_COUNT = Code(
     "number of clusters with multiKueue",
     explanation="""
         With `numberOfClusters` OCM takes a cluster out of the decision when another one has a
-        better score. Kueue takes a job away from a cluster that leaves its MultiKueueConfig, and
-        starts it again elsewhere. So the decision has to be all clusters that jobs may run on, and
-        the scores give their order, as [Jobs by scores](docs/decisions/multikueue.md) explains.
-        Remove `numberOfClusters`; `clusterSets` and `clusterSelector` limit the clusters.
+        better score. Kueue takes back the admission of a job whose cluster leaves the
+        MultiKueueConfig. The job hangs, and starts from the beginning when the cluster is listed
+        again. So the decision has to be all clusters that jobs may run on, and the scores give
+        their order, as [Jobs by scores](docs/decisions/multikueue.md) explains. Remove
+        `numberOfClusters`; `clusterSets` and `clusterSelector` limit the clusters.
         """,
     bad="""
         # apps/jobs.yaml

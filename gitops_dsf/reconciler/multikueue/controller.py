@@ -6,8 +6,8 @@ when a list was ordered last, and what it was, are annotations of the config, an
 scores do not show yet is in the Workloads.
 
 Guaranteed: before a cluster leaves a list, Workloads and the decision are read again, because a job
-that is admitted there would start again elsewhere. Not guaranteed: that no job is admitted between
-that look and the write. Such a job has run for some seconds at most.
+that is admitted there would hang. Not guaranteed: that no job is admitted between that look and the
+write. Such a job has run for some seconds at most.
 
 A reconciler that is dead leaves the last order. Kueue goes on with it.
 """

@@ -37,7 +37,8 @@ def _ordered(context: Context) -> Iterator[_Ordered]:
 def jobs_stay(context: Context) -> Iterator[Diagnostic]:
     """A cluster that leaves a MultiKueueConfig loses its running jobs.
 
-    Kueue 0.19.2 says "Admitting remote no longer exists" and starts them again elsewhere.
+    Kueue 0.19.2 takes their admission back ("Admitting remote no longer exists"). They hang while
+    their pods run on, and start from the beginning when the cluster is listed again.
     """
     for placement, written in _ordered(context):
         count = placement.value.spec.placement.number_of_clusters

@@ -102,7 +102,7 @@ def test_a_busy_cluster_leaves_when_its_managedcluster_is_gone() -> None:
 
 
 def test_a_busy_cluster_without_a_multikueuecluster_stays() -> None:
-    # Kueue treats it as unreachable and waits for it; out of the list, the job starts again.
+    # Kueue treats it as unreachable and waits for it; out of the list, the job is lost.
     assert outcome(served=frozenset({"b", "c"}), busy=frozenset({"a"}))[0] == "b c a"
 
 

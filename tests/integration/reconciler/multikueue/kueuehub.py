@@ -1,6 +1,8 @@
-"""A hub with Kueue's MultiKueue: jobs go to the first cluster of the config that has room, at once,
-and start again elsewhere when their cluster leaves the config. It checks the laws of the order at
-each write.
+"""A hub with Kueue's MultiKueue: jobs go to the first cluster of the config that has room, at once.
+
+It checks the laws of the order at each write. A job whose cluster leaves the config starts again
+elsewhere, so that a test sees the loss at once. The real Kueue 0.19.2 does that only with a job
+that has no active pod; others hang (tests/hub/test_kueue.py).
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -228,7 +230,7 @@ class KueueHub(ObjectHub):
         self.put("multikueueclusters", name, spec={}, **status)
 
     def _reconcile(self) -> None:
-        """What Kueue does with jobs whose cluster left the list."""
+        """Takes jobs away from clusters that left the list."""
         for name, cluster in self.running().items():
             if cluster not in self.listed():
                 self.killed.append(name)

@@ -1,5 +1,5 @@
 """The order of clusters for Kueue while processes die, two of them lead, and watches are behind: no
-job that runs starts again, and the list ends as the scores say.
+job that runs is lost, and the list ends as the scores say.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
 """The order of clusters for Kueue, written in virtual time: jobs follow the scores, and no job that
-runs starts again.
+runs is lost.
 """
 
 import asyncio
