@@ -18,6 +18,14 @@ MULTIKUEUE_ANNOTATION: Final = "gitops-dsf.io/multikueue"
 """On a Placement: a `MultiKueueOrder` as JSON."""
 KUEUE_NAMESPACE: Final = "kueue-system"
 """The namespace of Kueue in its own manifests and chart."""
+MULTIKUEUE_CONTROLLER: Final = "kueue.x-k8s.io/multikueue"
+"""The controllerName of AdmissionChecks that Kueue's MultiKueue serves."""
+OCM_CONTROLLER: Final = "open-cluster-management.io/placement"
+"""The controllerName of AdmissionChecks for which OCM's add-on writes a MultiKueueConfig.
+
+It has the name of the Placement, which is in the namespace of Kueue (kueue-addon of addon-contrib,
+pkg/hub/controllers/admissioncheck/controller.go, f5844b98).
+"""
 MAX_CLUSTERS: Final = 20
 """The items that the CRD of MultiKueueConfigs allows in `spec.clusters` (Kueue 0.19.2)."""
 ORDERED_AT_ANNOTATION: Final = "gitops-dsf.io/ordered-at"

@@ -12,10 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from gitops_dsf.hub.metadata import Condition, condition_of
+from gitops_dsf.hub.multikueue import MULTIKUEUE_CONTROLLER
 from gitops_dsf.multikueue.assumed import PlacedJob
 
-MULTIKUEUE_CONTROLLER: Final = "kueue.x-k8s.io/multikueue"
-"""The controllerName of AdmissionChecks that Kueue's MultiKueue serves."""
 MAX_SHARED: Final = 10_000
 """Tuples of checks that are shared. A ClusterQueue has one, so a hub has a few."""
 

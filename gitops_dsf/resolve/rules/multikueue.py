@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.hub.multikueue import KUEUE_NAMESPACE, MAX_CLUSTERS
+from gitops_dsf.hub.multikueue import KUEUE_NAMESPACE, MAX_CLUSTERS, OCM_CONTROLLER
 from gitops_dsf.hub.pace import MAX_TERMS
 from gitops_dsf.hub.resources import KUEUE_GROUP
 from gitops_dsf.repository.load import Document, FieldPath, value_at
@@ -15,12 +15,6 @@ from gitops_dsf.resolve.eligibility import eligible
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule
 from gitops_dsf.wording import plural
 
-OCM_CONTROLLER: Final = "open-cluster-management.io/placement"
-"""The controllerName of AdmissionChecks for which OCM's add-on writes a MultiKueueConfig.
-
-It has the name of the Placement, which is in the namespace of Kueue (kueue-addon of addon-contrib,
-pkg/hub/controllers/admissioncheck/controller.go, f5844b98).
-"""
 _CONFIG: Final[FieldPath] = ("spec", "multiKueue", "config")
 
 _Ordered = tuple[Item[ScoredPlacement], MultiKueue]

@@ -16,6 +16,7 @@ from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.multikueue import (
     KUEUE_NAMESPACE,
     MAX_CLUSTERS,
+    OCM_CONTROLLER,
     MultiKueueConfig,
     MultiKueueOrder,
     multikueue_order,
@@ -41,7 +42,6 @@ _STEP_GATE: Final = "MultiKueueIncrementalDispatcherConfig"
 _DEFAULT_STEP: Final = 3
 """Clusters that a round of the dispatcher adds. A round lasts 5 minutes."""
 _GATES_FLAG: Final = "--feature-gates="
-_OCM_CONTROLLER: Final = "open-cluster-management.io/placement"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +227,7 @@ def _checks(facts: DoctorFacts, item: _Ordered) -> Iterator[DoctorFinding]:
         parameters = spec.get("parameters") or {}
         if parameters.get("kind") == "MultiKueueConfig" and parameters.get("name") == name:
             is_named = True
-        is_of_ocm = spec.get("controllerName") == _OCM_CONTROLLER
+        is_of_ocm = spec.get("controllerName") == OCM_CONTROLLER
         if is_of_ocm and parameters.get("name") == name:
             yield error(
                 f"OCM's kueue add-on writes the MultiKueueConfig {name} for AdmissionCheck"
