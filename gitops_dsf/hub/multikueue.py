@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from gitops_dsf.hub import objects
 from gitops_dsf.hub.metadata import Metadata
-from gitops_dsf.hub.pace import MAX_TERMS, PacedTerm, load_of, measured_after, total_weight
+from gitops_dsf.hub.pace import MAX_TERMS, PacedTerm, measured_after, total_weight
 from gitops_dsf.hub.times import Timestamp
 
 MULTIKUEUE_ANNOTATION: Final = "gitops-dsf.io/multikueue"
@@ -49,11 +49,6 @@ class MultiKueueOrder(Struct, frozen=True, kw_only=True, rename="camel", omit_de
     def total_weight(self) -> int:
         """Dividing a weighted sum by it gives points (`gitops_dsf.hub.points`); never 0."""
         return total_weight(self.terms)
-
-    @property
-    def load(self) -> float:
-        """Points of the weighted mean of the scores that a job takes where it runs."""
-        return load_of(self.terms)
 
     @property
     def measured_after(self) -> float:

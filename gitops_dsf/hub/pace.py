@@ -8,7 +8,7 @@ do. When its cluster is no longer eligible, OCM chooses the one with +50, or by 
 (docs/decisions/paced-moves.md).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -157,7 +157,7 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def load(self) -> float:
         """Points of the weighted mean of the scores that the application takes where it runs."""
-        return load_of(self.terms)
+        return sum(abs(term.weight) * term.demand for term in self.terms) / self.total_weight
 
     @property
     def measured_after(self) -> float:
@@ -169,11 +169,6 @@ def total_weight(terms: Iterable[PacedTerm]) -> int:
     """Dividing a weighted sum of scores by it gives points (`gitops_dsf.hub.points`); never 0."""
     # A score with a negative weight compares clusters as much as one with a positive weight.
     return sum(abs(term.weight) for term in terms) or 1
-
-
-def load_of(terms: Sequence[PacedTerm]) -> float:
-    """Points of the weighted mean of the scores that one application or job takes where it runs."""
-    return sum(abs(term.weight) * term.demand for term in terms) / total_weight(terms)
 
 
 def measured_after(terms: Iterable[PacedTerm]) -> float:

@@ -80,7 +80,6 @@ def test_points_are_those_of_the_weights_as_written(tmp_path: Path) -> None:
         stickiness=25,
     )
     assert order.total_weight == 4
-    assert order.load == (3 * 4 + 1 * 8) / 4
     assert order.measured_after == 720
 
 
