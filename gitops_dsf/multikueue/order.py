@@ -146,6 +146,11 @@ class Order:
     is_ordered: bool = False
     """Whether more than an append differs, so that the next order must wait."""
 
+    @property
+    def reason(self) -> str:
+        """Why the list differs, in a few words; empty if it does not."""
+        return "; ".join(change.text for change in self.changes)
+
 
 def next_order(inputs: OrderInputs) -> Order:
     """The list to write. It is the one on the hub while nothing is to be changed."""
@@ -179,16 +184,18 @@ def _appended(inputs: OrderInputs, eligible: frozenset[str]) -> tuple[str, ...]:
             names.append(name)
     # Kueue looks at the list once for each job, and a job that is offered to a cluster without an
     # answer waits there for five minutes (v0.19.2), so this does not wait.
-    ready = [name for name in names if name in inputs.ready]
-    others = [name for name in names if name not in inputs.ready]
-    return (*ready, *others)
+    ready = inputs.ready
+    front = [name for name in names if name in ready]
+    back = [name for name in names if name not in ready]
+    return (*front, *back)
 
 
 def _ordered(inputs: OrderInputs, eligible: frozenset[str]) -> tuple[str, ...]:
     """The list with all its members in order."""
     members = _members(inputs, eligible)
-    front = [name for name in members if name in inputs.ready]
-    unreached = [name for name in members if name in eligible and name not in inputs.ready]
+    ready = inputs.ready
+    front = [name for name in members if name in ready]
+    unreached = [name for name in members if name in eligible and name not in ready]
     back = [name for name in members if name not in eligible]
     return (*_sorted(front, inputs.points, inputs.stickiness), *unreached, *back)
 
@@ -244,20 +251,20 @@ def _claim(name: str, inputs: OrderInputs) -> tuple[bool, bool, float]:
 
 def _sorted(names: Sequence[str], points: Mapping[str, float], stickiness: float) -> list[str]:
     """The clusters by points, as far as the stickiness lets them overtake each other."""
-    known = [name for name in names if name in points]
+    by_points = [name for name in names if name in points]
     # Neighbours are swapped until no one leads the one before it by the stickiness. So each pair
     # that changed its order was swapped with that lead, which sorting by rounded points, or by a
     # comparison with a tolerance, does not guarantee.
     is_sorted = False
     while not is_sorted:
         is_sorted = True
-        for index in range(1, len(known)):
-            before, after = known[index - 1 : index + 1]
+        for index in range(1, len(by_points)):
+            before, after = by_points[index - 1 : index + 1]
             if _leads(after, before, points, stickiness):
-                known[index - 1 : index + 1] = [after, before]
+                by_points[index - 1 : index + 1] = [after, before]
                 is_sorted = False
     # Clusters without points keep their index.
-    rest = iter(known)
+    rest = iter(by_points)
     return [next(rest) if name in points else name for name in names]
 
 

@@ -249,7 +249,7 @@ class MultiKueueController:
             view.checks.items,
             admitted_after=now - claim.order.measured_after,
         )
-        busy = jobs.busy | jobs.doubtful.intersection(shown)
+        busy = jobs.holding(shown)
         candidates = decided.union(shown, busy)
         inputs = OrderInputs(
             shown=shown,
@@ -294,8 +294,7 @@ class MultiKueueController:
         jobs = jobs_of(
             claim.order.config, places.values(), view.checks.items, admitted_after=math.inf
         )
-        busy = jobs.busy | jobs.doubtful.intersection(inputs.shown)
-        return replace(inputs, busy=inputs.busy | busy)
+        return replace(inputs, busy=inputs.busy | jobs.holding(inputs.shown))
 
     async def _places_now(self) -> Mapping[str, JobPlace]:
         """Raises ApiError."""
@@ -323,7 +322,7 @@ class MultiKueueController:
             clusters=order.names,
             points={name: inputs.points[name] for name in order.names if name in inputs.points},
             left_out=order.left_out,
-            reason="; ".join(change.text for change in order.changes),
+            reason=order.reason,
         )
         await write_config(self._api, claim.order.config, stored, written, ordered_at=ordered_at)
         self._report.written(claim, order)
@@ -333,7 +332,7 @@ class MultiKueueController:
             after=order.names,
             points=written.points,
             left_out=order.left_out,
-            reason=written.reason,
+            reason=order.reason,
         )
         self._context.orders.append(
             WrittenList(placement=claim.key, uid=claim.placement.uid, at=inputs.now, order=recorded)

@@ -160,6 +160,14 @@ class ConfigJobs:
     placed: tuple[PlacedJob, ...]
     """Those that may count as assumed load."""
 
+    def holding(self, listed: Collection[str]) -> frozenset[str]:
+        """The clusters that must stay in a list because of jobs.
+
+        A doubtful job may be of another config. So it holds a cluster that is listed, and brings
+        none into the list.
+        """
+        return self.busy | self.doubtful.intersection(listed)
+
 
 def jobs_of(
     config: str,

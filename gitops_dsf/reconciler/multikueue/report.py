@@ -53,9 +53,8 @@ class OrderReport:
         config = claim.order.config
         if order.is_ordered:
             self._context.metrics.multikueue.reorders.labels(config=config).inc()
-        reasons = "; ".join(change.text for change in order.changes)
         names = ", ".join(order.names)
-        message = f"MultiKueueConfig {config} has the clusters {names}: {reasons}"
+        message = f"MultiKueueConfig {config} has the clusters {names}: {order.reason}"
         self._context.events.record(claim.reference, "ClustersOrdered", message)
         if any(change.cause is OrderCause.RESTORED for change in order.changes):
             self._context.events.record(
