@@ -20,7 +20,10 @@ MAX_SHARED: Final = 10_000
 
 
 class JobPlace(msgspec.Struct, frozen=True, gc=False):
-    """What is kept of a Workload."""
+    """What is kept of a Workload.
+
+    Without a cluster the Workload is on none, or its job has finished.
+    """
 
     checks: tuple[str, ...] = ()
     """Names of its admission checks."""
@@ -28,10 +31,6 @@ class JobPlace(msgspec.Struct, frozen=True, gc=False):
     """The cluster that admitted it, or that it waits for alone; empty if there is none."""
     admitted_at: float | None = None
     """Seconds since 1970; None while it waits."""
-
-
-NOWHERE: Final = JobPlace()
-"""A Workload that is on no cluster, or whose job has finished."""
 
 
 class JobPlaces(dict[str, JobPlace]):
@@ -57,34 +56,32 @@ class _WorkloadStatus(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     cluster_name: str | None = None
 
 
-class _WorkloadMetadata(msgspec.Struct, frozen=True, gc=False):
+class _ObjectMetadata(msgspec.Struct, frozen=True, gc=False):
     name: str
     namespace: str = ""
 
 
 class _Workload(msgspec.Struct, frozen=True, gc=False):
-    metadata: _WorkloadMetadata
+    metadata: _ObjectMetadata
     status: _WorkloadStatus = _WorkloadStatus()
-
-
-_read_workload: Final = msgspec.json.Decoder(_Workload).decode
 
 
 class WorkloadReader:
     """Reads Workloads. Equal parts of what it returns are shared."""
 
     def __init__(self) -> None:
+        self._read = msgspec.json.Decoder(_Workload).decode
         self._checks: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def __call__(self, raw: msgspec.Raw) -> tuple[str, JobPlace]:
         """A Workload by its namespace/name."""
-        workload = _read_workload(raw)
+        workload = self._read(raw)
         key = f"{workload.metadata.namespace}/{workload.metadata.name}"
         return key, self._place(workload.status)
 
     def _place(self, status: _WorkloadStatus) -> JobPlace:
         if condition_of(status.conditions, "Finished").status == "True":
-            return NOWHERE
+            return JobPlace()
         states = status.admission_checks or ()
         names = tuple(state.name for state in states)
         if len(self._checks) >= MAX_SHARED:
@@ -97,7 +94,7 @@ class WorkloadReader:
         nominated = status.nominated_cluster_names or ()
         if len(nominated) == 1:
             return JobPlace(checks, sys.intern(nominated[0]), None)
-        return NOWHERE
+        return JobPlace()
 
 
 def _admitted_at(states: Collection[_CheckState]) -> float:
@@ -125,7 +122,7 @@ class AdmissionCheckSpec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _AdmissionCheck(msgspec.Struct, frozen=True):
-    metadata: _WorkloadMetadata
+    metadata: _ObjectMetadata
     spec: AdmissionCheckSpec = AdmissionCheckSpec()
 
 
@@ -136,12 +133,9 @@ class CheckedConfig(msgspec.Struct, frozen=True):
     """The MultiKueueConfig that it names; empty if it is a check of another controller."""
 
 
-_read_check: Final = msgspec.json.Decoder(_AdmissionCheck).decode
-
-
 def admission_check(raw: msgspec.Raw) -> tuple[str, CheckedConfig]:
     """An AdmissionCheck by its name."""
-    check = _read_check(raw)
+    check = msgspec.json.decode(raw, type=_AdmissionCheck)
     parameters = check.spec.parameters
     is_ours = check.spec.controller_name == MULTIKUEUE_CONTROLLER and parameters is not None
     if parameters is None or not is_ours or parameters.kind != "MultiKueueConfig":

@@ -1,7 +1,7 @@
 """The informers of Kueue's objects. They run only while they are needed and Kueue is there."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from prometheus_client import Gauge
@@ -56,15 +56,11 @@ class _MultiKueueCluster(msgspec.Struct, frozen=True):
     status: _ClusterStatus = _ClusterStatus()
 
 
-_read_cluster: Final = msgspec.json.Decoder(_MultiKueueCluster).decode
-
-
 def multikueue_cluster(raw: msgspec.Raw) -> tuple[str, bool]:
     """A MultiKueueCluster by its name: whether Kueue may reach it.
 
     A new one has no condition yet, which says nothing against it.
     """
-    cluster = _read_cluster(raw)
-    return cluster.metadata.name, condition_of(
-        cluster.status.conditions, "Active"
-    ).status != "False"
+    cluster = msgspec.json.decode(raw, type=_MultiKueueCluster)
+    active = condition_of(cluster.status.conditions, "Active")
+    return cluster.metadata.name, active.status != "False"
