@@ -1,6 +1,7 @@
 """Changed orders of clusters for Kueue's jobs, in words."""
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Final
 
 from msgspec import UNSET
@@ -21,7 +22,7 @@ MAX_ON_SCREEN: Final = 2
 
 def job_order_lines(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
     """The first orders that change, and how many more do."""
-    changes = () if comparison.job_orders is UNSET else comparison.job_orders
+    changes = _changes_of(comparison)
     for change in changes[:MAX_ON_SCREEN]:
         yield _line(change, limits)
     if len(changes) > MAX_ON_SCREEN:
@@ -30,7 +31,7 @@ def job_order_lines(comparison: Comparison, limits: PageLimits) -> Iterator[str]
 
 def job_order_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
     """All orders that change; nothing if the first screen has them already."""
-    changes = () if comparison.job_orders is UNSET else comparison.job_orders
+    changes = _changes_of(comparison)
     if len(changes) > MAX_ON_SCREEN:
         lines = (_line(change, limits) for change in changes)
         title = f"Order of clusters for jobs ({len(changes)})"
@@ -50,6 +51,10 @@ def job_order_text(change: JobOrderChange) -> str:
     return "; ".join(_clauses(change.before or (), change.after))
 
 
+def _changes_of(comparison: Comparison) -> tuple[JobOrderChange, ...]:
+    return () if comparison.job_orders is UNSET else comparison.job_orders
+
+
 def _line(change: JobOrderChange, limits: PageLimits) -> str:
     text = limits.plain(job_order_text(change)[: 4 * limits.width])
     return f"{code(change.placement)}: {text}"
@@ -60,18 +65,18 @@ def _clauses(
 ) -> Iterator[str]:
     """Who is first, what else changed of the order, who joined, and who left."""
     first = after[0]
-    points = {item.cluster: item for item in after}
-    listed = {item.cluster for item in before}
+    by_name = {listed.cluster: listed for listed in after}
+    names_before = {listed.cluster for listed in before}
     overtaken = _overtaken(before, after)
-    joined = [item for item in after[1:] if item.cluster not in listed]
-    left = [item.cluster for item in before if item.cluster not in points]
+    joined = [listed for listed in after[1:] if listed.cluster not in names_before]
+    names_gone = [listed.cluster for listed in before if listed.cluster not in by_name]
     if before and first.cluster == before[0].cluster:
         yield f"jobs still go first to {_first_text(first)}"
         if overtaken is not None:
             ahead, behind = overtaken
             yield f"{ordered_cluster_text(ahead)} comes before {ordered_cluster_text(behind)}"
     else:
-        rival = points.get(before[0].cluster) if before else None
+        rival = by_name.get(before[0].cluster) if before else None
         if rival is None and len(after) > 1:
             rival = after[1]
         if rival is None:
@@ -80,24 +85,23 @@ def _clauses(
             yield f"jobs go first to {_first_text(first)}, before {ordered_cluster_text(rival)}"
     if before and joined:
         yield f"{names_text(map(ordered_cluster_text, joined))} may get jobs, too"
-    if left:
-        yield f"no new jobs go to {names_text(left)}"
+    if names_gone:
+        yield f"no new jobs go to {names_text(names_gone)}"
 
 
 def _overtaken(
     before: tuple[OrderedCluster, ...], after: tuple[OrderedCluster, ...]
 ) -> tuple[OrderedCluster, OrderedCluster] | None:
     """The first cluster that comes before another one from now on, and that other one."""
-    places = {item.cluster: place for place, item in enumerate(before)}
-    stayed = [item for item in after if item.cluster in places]
-    for index, item in enumerate(stayed):
-        for other in stayed[index + 1 :]:
-            if places[other.cluster] < places[item.cluster]:
-                return item, other
+    places = {listed.cluster: place for place, listed in enumerate(before)}
+    stayed = [listed for listed in after if listed.cluster in places]
+    for ahead, behind in combinations(stayed, 2):
+        if places[behind.cluster] < places[ahead.cluster]:
+            return ahead, behind
     return None
 
 
-def _first_text(item: OrderedCluster) -> str:
-    if item.points is None:
-        return item.cluster
-    return f"{item.cluster} ({plural(points_text(item.points), 'point')})"
+def _first_text(first: OrderedCluster) -> str:
+    if first.points is None:
+        return first.cluster
+    return f"{first.cluster} ({plural(points_text(first.points), 'point')})"

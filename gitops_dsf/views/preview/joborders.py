@@ -115,4 +115,4 @@ def _is_open(verdict: Verdict, unknown: UnknownScores) -> bool:
 
 
 def _names(order: JobsByScores) -> tuple[str, ...]:
-    return tuple(item.cluster for item in order.clusters)
+    return tuple(listed.cluster for listed in order.clusters)
