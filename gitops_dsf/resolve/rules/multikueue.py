@@ -34,13 +34,13 @@ def jobs_stay(context: Context) -> Iterator[Diagnostic]:
     Kueue 0.19.2 takes their admission back ("Admitting remote no longer exists"). They hang while
     their pods run on, and start from the beginning when the cluster is listed again.
     """
-    for placement, written in _ordered(context):
+    for placement, multi_kueue in _ordered(context):
         count = placement.value.spec.placement.number_of_clusters
         if count is not None:
             yield codes.JOBS_COUNT.at(
                 placement.at("spec", "placement", "numberOfClusters"),
                 f"with numberOfClusters {count} a cluster leaves the decision when another one has"
-                f" a better score, and would lose the jobs of {written.config} that run there",
+                f" a better score, and would lose the jobs of {multi_kueue.config} that run there",
                 "remove numberOfClusters: Kueue offers each job to the best cluster first."
                 " clusterSets and clusterSelector say where jobs may run",
             )
@@ -50,12 +50,12 @@ def jobs_stay(context: Context) -> Iterator[Diagnostic]:
 def configs_have_one_writer(context: Context) -> Iterator[Diagnostic]:
     """Two writers of one list undo each other."""
     first: dict[str, Item[ScoredPlacement]] = {}
-    for placement, written in _ordered(context):
-        other = first.setdefault(written.config, placement)
+    for placement, multi_kueue in _ordered(context):
+        other = first.setdefault(multi_kueue.config, placement)
         if other is not placement:
             yield codes.CONFIG_WRITERS.at(
                 placement.at(*_CONFIG),
-                f"the MultiKueueConfig {written.config} is ordered by ScoredPlacement"
+                f"the MultiKueueConfig {multi_kueue.config} is ordered by ScoredPlacement"
                 f" {other.name}, too ({other.at(*_CONFIG)}): each would undo what the other does",
                 "name another config, and an AdmissionCheck for it",
             )
@@ -71,19 +71,19 @@ def configs_have_one_writer(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=(SETTINGS,))
 def somebody_keeps_the_order(context: Context) -> Iterator[Diagnostic]:
     """Without the reconciler there is no MultiKueueConfig, and no job is sent anywhere."""
-    for placement, written in _ordered(context):
+    for placement, multi_kueue in _ordered(context):
         position = placement.at("spec", "multiKueue")
         if context.is_upstream:
             yield codes.ORDER_WITHOUT_RECONCILER.at(
                 position,
-                f"the reconciler writes the MultiKueueConfig {written.config}, and with"
+                f"the reconciler writes the MultiKueueConfig {multi_kueue.config}, and with"
                 " delivery.mode UpstreamController there is none",
                 "write delivery.mode: ManifestWork, or remove multiKueue",
             )
         elif not context.settings.reconciler.enabled:
             yield codes.ORDER_WITHOUT_RECONCILER.at(
                 position,
-                f"the reconciler writes the MultiKueueConfig {written.config}, and"
+                f"the reconciler writes the MultiKueueConfig {multi_kueue.config}, and"
                 " reconciler.enabled is false",
                 "write reconciler.enabled: true, or remove multiKueue",
             )
@@ -92,12 +92,12 @@ def somebody_keeps_the_order(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def an_order_has_no_groups(context: Context) -> Iterator[Diagnostic]:
     """A MultiKueueConfig is one list."""
-    for placement, written in _ordered(context):
+    for placement, multi_kueue in _ordered(context):
         if placement.value.spec.placement.decision_groups is not None:
             yield codes.ORDER_FIELD.at(
                 placement.document.key_at(("spec", "placement", "decisionGroups")),
-                f"decisionGroups has no effect on jobs: the MultiKueueConfig {written.config} is"
-                " one list of clusters",
+                "decisionGroups has no effect on jobs: the MultiKueueConfig"
+                f" {multi_kueue.config} is one list of clusters",
                 "remove it, or write a ScoredPlacement of its own for the consumer of the groups",
             )
 
@@ -105,14 +105,14 @@ def an_order_has_no_groups(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=("ManagedCluster", "ManagedClusterSet", CLUSTERS))
 def every_cluster_has_a_place(context: Context) -> Iterator[Diagnostic]:
     """A MultiKueueConfig takes 20 clusters."""
-    for placement, written in _ordered(context):
+    for placement, multi_kueue in _ordered(context):
         count = len(eligible(context, placement))
         if count > MAX_CLUSTERS:
             yield codes.TOO_MANY_CLUSTERS.at(
                 placement.at("spec", "placement"),
                 f"{count} clusters are eligible, and a MultiKueueConfig takes {MAX_CLUSTERS}:"
                 f" {plural(count - MAX_CLUSTERS, 'cluster')} with the worst scores cannot get jobs"
-                f" of {written.config}",
+                f" of {multi_kueue.config}",
                 "choose fewer with clusterSets or clusterSelector, or divide them among several"
                 " ScoredPlacements",
             )
@@ -161,11 +161,11 @@ def _written_by_ocm(
             hint,
         )
         return
-    for placement, written in _ordered(context):
+    for placement, multi_kueue in _ordered(context):
         if placement.name == name and context.namespace_of(placement) == KUEUE_NAMESPACE:
             yield codes.CONFIG_WRITERS.at(
                 position,
                 f"OCM's kueue add-on writes the MultiKueueConfig {name} of this Placement in no"
-                f" order, beside {written.config}, which the reconciler orders",
+                f" order, beside {multi_kueue.config}, which the reconciler orders",
                 hint,
             )
