@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gitops_dsf.backtest.decisions import DecisionLine
-from gitops_dsf.backtest.figures import is_short
+from gitops_dsf.backtest.figures import DAY, is_short
 from gitops_dsf.backtest.gridscores import Column, GridScores
 from gitops_dsf.backtest.result import OrderFigures
 from gitops_dsf.backtest.sums import MAX_CELLS
@@ -21,7 +21,6 @@ from gitops_dsf.backtest.track import ABSENT
 from gitops_dsf.hub.multikueue import MAX_CLUSTERS, MultiKueueOrder
 from gitops_dsf.multikueue.order import OrderInputs, next_order
 
-DAY_SECONDS: Final = 86_400.0
 NOBODY: Final = frozenset[str]()
 LOOK_AHEAD: Final = 256
 """Points that are looked at together for the next change of a list."""
@@ -45,7 +44,7 @@ def order_figures(
             return None
     changes_per_day = None
     if not is_short(grid):
-        changes_per_day = replay.changes / ((grid.end - grid.start) / DAY_SECONDS)
+        changes_per_day = replay.changes / ((grid.end - grid.start) / DAY)
     points_first = replay.points_first.most_common()
     return OrderFigures(
         config=order.config,
