@@ -4,6 +4,8 @@ runs is lost.
 
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -22,6 +24,26 @@ from tests.support.apiserver import failure
 
 async def listed(hub: KueueHub, names: str) -> None:
     await in_time(lambda: hub.listed() == names.split(), what=f"{names}, not {hub.listed()}")
+
+
+@asynccontextmanager
+async def a_before_b() -> AsyncIterator[KueueHub]:
+    """A hub whose list is a, b, and a replica that follows it."""
+    async with KueueHub() as hub:
+        hub.fleet(a=90, b=40)
+        async with leading(hub):
+            await listed(hub, "a b")
+            yield hub
+
+
+async def burst(hub: KueueHub) -> None:
+    """50 jobs in two minutes on three clusters."""
+    hub.fleet(a=90, b=70, c=50)
+    async with leading(hub):
+        await listed(hub, "a b c")
+        for number in range(50):
+            hub.job(f"job-{number}")
+            await asyncio.sleep(2.4)
 
 
 async def test_the_clusters_are_listed_best_first_and_the_config_is_ours() -> None:
@@ -89,40 +111,34 @@ async def test_scores_that_turn_all_the_time_order_once_in_the_time() -> None:
 
 @pytest.mark.parametrize("what", ["tainted", "less good", "without a MultiKueueCluster"])
 async def test_a_cluster_with_jobs_stays_listed(what: str) -> None:
-    async with KueueHub() as hub:
-        hub.fleet(a=90, b=40)
-        async with leading(hub):
+    async with a_before_b() as hub:
+        hub.job("long", where="a")
+        if what == "tainted":
+            hub.eligible("b")
+        elif what == "less good":
+            hub.score("a", -100)
+        else:
+            hub._forget(("multikueueclusters", "", "a"))
+        await listed(hub, "b a")
+        await asyncio.sleep(600)
+        assert hub.listed() == ["b", "a"]
+        if what == "tainted":
+            hub.finish("long")
+            await listed(hub, "b")
+            hub.eligible("a", "b")
             await listed(hub, "a b")
-            hub.job("long", where="a")
-            if what == "tainted":
-                hub.eligible("b")
-            elif what == "less good":
-                hub.score("a", -100)
-            else:
-                hub._forget(("multikueueclusters", "", "a"))
-            await listed(hub, "b a")
-            await asyncio.sleep(600)
-            assert hub.listed() == ["b", "a"]
-            if what == "tainted":
-                hub.finish("long")
-                await listed(hub, "b")
-                hub.eligible("a", "b")
-                await listed(hub, "a b")
-        assert hub.killed == []
-        assert hub.broken == []
+    assert hub.killed == []
+    assert hub.broken == []
 
 
 async def test_a_cluster_leaves_when_its_managedcluster_is_gone_and_its_jobs_go_elsewhere() -> None:
-    async with KueueHub() as hub:
-        hub.fleet(a=90, b=40)
-        async with leading(hub):
-            await listed(hub, "a b")
-            hub.job("long", where="a")
-            hub._forget(("managedclusters", "", "a"))
-            hub.eligible("b")
-            await listed(hub, "b")
-        assert hub.where("long") == "b"
-        assert hub.broken == []
+    async with a_before_b() as hub:
+        hub.job("long", where="a")
+        hub._forget(("managedclusters", "", "a"))
+        hub.eligible("b")
+        await listed(hub, "b")
+    assert hub.where("long") == "b"
+    assert hub.broken == []
 
 
 @pytest.mark.parametrize("absent", ["decision", "empty decision", "scores", "MultiKueueClusters"])
@@ -146,14 +162,9 @@ async def test_absence_keeps_the_list(absent: str) -> None:
 
 
 async def test_a_burst_of_jobs_spreads_by_what_the_scores_have_room_for() -> None:
-    # 50 jobs in two minutes, each of which takes 5 points that no score shows for an hour.
+    # Each job takes 5 points that no score shows for an hour.
     async with KueueHub(delay=3600, stickiness=0, reorder_seconds=5) as hub:
-        hub.fleet(a=90, b=70, c=50)
-        async with leading(hub):
-            await listed(hub, "a b c")
-            for number in range(50):
-                hub.job(f"job-{number}")
-                await asyncio.sleep(2.4)
+        await burst(hub)
         spread = Counter(hub.running().values())
         # By the headroom: 90, 70 and 50 points less 5 for each job, all equal in the end.
         assert all(
@@ -164,12 +175,7 @@ async def test_a_burst_of_jobs_spreads_by_what_the_scores_have_room_for() -> Non
 
 async def test_without_a_demand_a_burst_queues_on_the_best_cluster() -> None:
     async with KueueHub(demand=0, delay=3600, stickiness=0, reorder_seconds=5) as hub:
-        hub.fleet(a=90, b=70, c=50)
-        async with leading(hub):
-            await listed(hub, "a b c")
-            for number in range(50):
-                hub.job(f"job-{number}")
-                await asyncio.sleep(2.4)
+        await burst(hub)
         assert Counter(hub.running().values()) == {"a": 50}
 
 
@@ -205,29 +211,23 @@ async def test_a_cluster_that_kueue_does_not_reach_is_last_at_once_and_keeps_its
 
 
 async def test_a_cluster_for_which_a_job_waits_stays_listed() -> None:
-    async with KueueHub() as hub:
-        hub.fleet(a=90, b=40)
-        async with leading(hub):
-            await listed(hub, "a b")
-            hub.nominate("waits", "a")
-            hub.eligible("b")
-            await asyncio.sleep(600)
-            assert hub.listed() == ["b", "a"]
-            hub.nominate("waits", "b")
-            await listed(hub, "b")
+    async with a_before_b() as hub:
+        hub.nominate("waits", "a")
+        hub.eligible("b")
+        await asyncio.sleep(600)
+        assert hub.listed() == ["b", "a"]
+        hub.nominate("waits", "b")
+        await listed(hub, "b")
 
 
 async def test_jobs_whose_check_was_deleted_keep_their_cluster_listed() -> None:
-    async with KueueHub() as hub:
-        hub.fleet(a=90, b=40)
-        async with leading(hub):
-            await listed(hub, "a b")
-            hub.job("long", where="a")
-            hub._forget(("admissionchecks", "", "multikueue"))
-            hub.eligible("b")
-            await asyncio.sleep(600)
-            assert hub.listed() == ["b", "a"]
-        assert hub.killed == []
+    async with a_before_b() as hub:
+        hub.job("long", where="a")
+        hub._forget(("admissionchecks", "", "multikueue"))
+        hub.eligible("b")
+        await asyncio.sleep(600)
+        assert hub.listed() == ["b", "a"]
+    assert hub.killed == []
 
 
 async def test_a_new_cluster_is_listed_at_once_and_rises_when_it_is_time() -> None:
