@@ -1,7 +1,7 @@
 """The Placement that a ScoredApplication or a ScoredPlacement renders: its scores and weights."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitops_dsf.hub.multikueue import MultiKueueOrder
 from gitops_dsf.hub.pace import PacedRanking
@@ -109,14 +109,7 @@ def resolve_ranking(
         refuges=settings.pace.refuges,
         verification=verification,
     )
-    return ResolvedPlacement(
-        written=ranking,
-        namespace=namespace,
-        scores=scores,
-        weights=weights,
-        paced=paced,
-        hold_weights=held,
-    )
+    return replace(placement, paced=paced, hold_weights=held)
 
 
 def _multi_kueue(

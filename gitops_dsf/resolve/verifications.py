@@ -15,7 +15,7 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 def verification_of(
     application: ScoredApplication, variants: Mapping[str, tuple[EffectiveScorer, ...]]
 ) -> Verification | None:
-    """How its moves are verified; None if they are not, or a reference is invalid.
+    """How the moves of an application with checks are verified; None if a reference is invalid.
 
     `variants` are all scorers by name, each with the variants of its MetricSource.
     """
@@ -26,8 +26,6 @@ def verification_of(
         if compared is None:
             return None
         checks.append(compared)
-    if not checks:
-        return None
     return Verification(
         checks=tuple(checks),
         seconds=float(moves.verify_seconds),
