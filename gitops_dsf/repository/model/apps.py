@@ -4,7 +4,7 @@ The first is an application that runs on the clusters with the best scores, the 
 scores for any consumer.
 """
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -28,6 +28,9 @@ from gitops_dsf.repository.model.field_rules import (
     not_empty_list,
 )
 from gitops_dsf.urls.git import misleads_git
+
+MAX_VERIFY_SECONDS: Final = 86_400
+"""The largest verifySeconds."""
 
 # The CRD of Placements (OCM 1.2.1) refuses other weights.
 Weight = Annotated[int, Field(ge=-10, le=10)]
@@ -321,7 +324,7 @@ class Moves(Authored):
     """What must hold on the new cluster before the old copy goes. If it does not, the application
     goes back. Needs a pace.
     """
-    verify_seconds: Annotated[int, Field(ge=60, le=86_400)] = 1800
+    verify_seconds: Annotated[int, Field(ge=60, le=MAX_VERIFY_SECONDS)] = 1800
     """Seconds after the new copy is Healthy until which the checks must be decided."""
     on_unknown: Literal["Hold", "Return", "Complete"] = "Hold"
     """What happens when a score is missing or too old at the end of verifySeconds. Hold: both

@@ -7,7 +7,7 @@ from typing import Final
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.hub.pace import VerifiedBy
 from gitops_dsf.repository.load import FieldPath
-from gitops_dsf.repository.model.apps import MoveCheck, ScoredApplication
+from gitops_dsf.repository.model.apps import MAX_VERIFY_SECONDS, MoveCheck, ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import eligible
@@ -17,8 +17,6 @@ from gitops_dsf.resolve.verifications import verified_by
 from gitops_dsf.wording import names_text
 
 _VERIFY: Final[FieldPath] = ("spec", "moves", "verify")
-_MAX_SECONDS: Final = 86_400
-"""The largest verifySeconds."""
 
 
 @rule(needs=("FleetRepository",))
@@ -59,8 +57,8 @@ def checks_are_decided_in_time(context: Context) -> Iterator[Diagnostic]:
         needed = ceil(compared.decided_after)
         position = application.at(*path, "scorer")
         hint = f"write verifySeconds: {needed}, or {_faster(compared)}"
-        if needed > _MAX_SECONDS:
-            hint = f"{_faster(compared)}; verifySeconds is {_MAX_SECONDS} at most"
+        if needed > MAX_VERIFY_SECONDS:
+            hint = f"{_faster(compared)}; verifySeconds is {MAX_VERIFY_SECONDS} at most"
         if compared.for_seconds >= compared.refresh_seconds:
             yield codes.LATE_CHECK.at(
                 position,
