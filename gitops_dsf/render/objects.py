@@ -11,7 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
+from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import PART_OF_LABEL, SYNC_WAVE
 from gitops_dsf.repository.load import Document, load_text
 from gitops_dsf.repository.model.reconciler import Reconciler
@@ -78,6 +81,15 @@ def config_map(
     """A ConfigMap with our labels."""
     meta = metadata(name=name, namespace=namespace, wave=wave, labels=labels)
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": dict(data)}
+
+
+def lines_of_json(content: object) -> str:
+    """What a key of a ConfigMap holds: JSON with a line for each field and item.
+
+    So a diff shows which of them changed. Texts of others cannot control a terminal.
+    """
+    compact = msgspec.json.encode(content)
+    return printable_json(msgspec.json.format(compact, indent=2).decode())
 
 
 def rule(group: str, resource: str, *, verbs: Sequence[str], names: Sequence[str] = ()) -> Object:

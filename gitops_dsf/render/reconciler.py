@@ -10,9 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-import msgspec
-
-from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.hub.names import (
     INVENTORY_KEY,
@@ -23,7 +20,7 @@ from gitops_dsf.hub.names import (
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.plan.fleet import NO_MULTI_KUEUE, MultiKueueUse
 from gitops_dsf.render.admission import multi_kueue_policy, reconciler_policies
-from gitops_dsf.render.objects import Object, Wave, config_map, filled, pod_values
+from gitops_dsf.render.objects import Object, Wave, config_map, filled, lines_of_json, pod_values
 from gitops_dsf.render.reconciler_rights import rights
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.maintenance import Maintenance
@@ -173,12 +170,9 @@ def _maintenance(
     drained with the others.
     """
     authored = [for_the_hub(maintenance) for maintenance in written]
-    text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
-    data = {MAINTENANCE_KEY: printable_json(text)}
+    data = {MAINTENANCE_KEY: lines_of_json(authored)}
     if inventory:
-        # One line for each cluster, so that a diff shows which entry changed.
-        lines = msgspec.json.format(msgspec.json.encode(inventory), indent=2).decode()
-        data[INVENTORY_KEY] = printable_json(lines)
+        data[INVENTORY_KEY] = lines_of_json(inventory)
     return config_map(
         MAINTENANCE_CONFIGMAP, data, namespace=repository.spec.hub_namespace, wave=Wave.ADDON
     )

@@ -7,12 +7,9 @@ controller. Agents read none of them: what they run is in the ManifestWorks (`re
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
-
-from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.scorers import PUSHED
-from gitops_dsf.render.objects import Object, Wave, config_map, metadata
+from gitops_dsf.render.objects import Object, Wave, config_map, lines_of_json, metadata
 from gitops_dsf.repository.model.base import DSF_API
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -115,8 +112,7 @@ def masks(written: Sequence[Mask], repository: FleetRepository) -> Object:
     authored = [
         mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in written
     ]
-    text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
-    data = {MASKS_KEY: printable_json(text)}
+    data = {MASKS_KEY: lines_of_json(authored)}
     return config_map(
         MASKS_CONFIGMAP, data, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS
     )
