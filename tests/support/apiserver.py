@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import yaml
 
@@ -105,6 +105,15 @@ class Target:
         return KINDS.get(self.collection, self.plural)
 
 
+class _Change(NamedTuple):
+    """One write. `after` is None for a deletion."""
+
+    version: int
+    plural: str
+    before: Object | None
+    after: Object | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Watch:
     plural: str
@@ -113,6 +122,17 @@ class _Watch:
 
     def tell(self, event: Object) -> None:
         self.pieces.put_nowait(chunk(_line(event)))
+
+    def tell_change(self, change: _Change) -> None:
+        """Tells of a change of its resource, if its selector has the object before or after it."""
+        if change.plural != self.plural:
+            return
+        event = event_of(change.before, change.after, self.selector)
+        if event:
+            item = change.after
+            if item is None and change.before is not None:
+                item = at_version(change.before, change.version)
+            self.tell({"type": event, "object": item})
 
 
 class ApiServer(HttpFake):
@@ -185,8 +205,7 @@ class ApiServer(HttpFake):
         self.instead_of_lists = b""
         """What somebody between us and the hub says."""
         self._watching: list[_Watch] = []
-        self._log = deque[tuple[int, str, Object | None, Object | None]](maxlen=LOGGED)
-        """The last changes: version, plural, and the object before and after."""
+        self._log = deque[_Change](maxlen=LOGGED)
         for collection, items in (serves or {}).items():
             self.serve(collection, *items)
 
@@ -369,9 +388,9 @@ class ApiServer(HttpFake):
             watch = _Watch(plural=target.plural, selector=seen.query.get("fieldSelector", ""))
             # What changed between the list and the watch comes first.
             since = int(seen.query.get("resourceVersion") or self.version)
-            for version, plural, before, after in self._log:
-                if version > since and plural == watch.plural:
-                    _tell(watch, before, after)
+            for change in self._log:
+                if change.version > since:
+                    watch.tell_change(change)
             self._watching.append(watch)
             return Stream(pieces=self._changes(watch))
         if self.watches is not None:
@@ -485,18 +504,24 @@ class ApiServer(HttpFake):
         self._tell(key[0], self.objects.pop(key), None)
 
     def _tell(self, plural: str, before: Object | None, after: Object | None) -> None:
-        self._log.append((self.version, plural, before, after))
+        change = _Change(self.version, plural, before, after)
+        self._log.append(change)
         for watch in self._watching:
-            if watch.plural == plural:
-                _tell(watch, before, after)
+            watch.tell_change(change)
 
 
-def _tell(watch: _Watch, before: Object | None, after: Object | None) -> None:
-    """Tells a watch of a change, if its selector has the object before or after it."""
-    was, shown = (one is not None and _selected(one, watch.selector) for one in (before, after))
-    if was or shown:
-        kind = "DELETED" if not shown else "MODIFIED" if was else "ADDED"
-        watch.tell({"type": kind, "object": after or before})
+def event_of(before: Object | None, after: Object | None, selector: str) -> str:
+    """What a watch with this field selector calls a change; empty if it is not told."""
+    was = before is not None and _selected(before, selector)
+    shown = after is not None and _selected(after, selector)
+    if not shown:
+        return "DELETED" if was else ""
+    return "MODIFIED" if was else "ADDED"
+
+
+def at_version(item: Object, version: int) -> Object:
+    """The object of the event that it was deleted: with the version of the deletion."""
+    return {**item, "metadata": {**item["metadata"], "resourceVersion": str(version)}}
 
 
 @contextmanager

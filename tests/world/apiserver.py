@@ -35,6 +35,8 @@ from tests.support.apiserver import (
     Target,
     _labelled,
     _selected,
+    at_version,
+    event_of,
     failure,
 )
 from tests.world.loop import EPOCH, later, world_loop
@@ -95,15 +97,13 @@ class _Open:
             return
         if change.version <= self.since:
             return
-        was = change.before is not None and _selected(change.before, self.selector)
-        shown = change.after is not None and _selected(change.after, self.selector)
-        if not (was or shown):
+        event = event_of(change.before, change.after, self.selector)
+        if not event:
             return
-        kind = b"DELETED" if not shown else b"MODIFIED" if was else b"ADDED"
         encoded = change.encoded
-        if change.after is None:
-            encoded = msgspec.json.encode(_at(change.before, change.version))
-        self.watch.send(b'{"type":"%b","object":%b}\n' % (kind, encoded))
+        if change.after is None and change.before is not None:
+            encoded = msgspec.json.encode(at_version(change.before, change.version))
+        self.watch.send(b'{"type":"%b","object":%b}\n' % (event.encode(), encoded))
 
 
 class WorldApiServer(ApiServer):
@@ -485,11 +485,6 @@ def _while_deleted(before: Object | None, body: Object, seen: Seen) -> str:
         "metadata.finalizers: Forbidden: no new finalizers can be added if the object is"
         " being deleted"
     )
-
-
-def _at(item: Object | None, version: int) -> Object:
-    assert item is not None
-    return {**item, "metadata": {**item["metadata"], "resourceVersion": str(version)}}
 
 
 def _line(kind: str, item: Object) -> bytes:
