@@ -186,6 +186,18 @@ def paced_ranking(placement: objects.Placement) -> PacedRanking | None:
     return msgspec.json.decode(text, type=PacedRanking) if text else None
 
 
+def verification_of(placement: objects.Placement) -> Verification | None:
+    """What must hold after a move; None if the moves of the Placement are not verified.
+
+    None also for an annotation that cannot be read: the reconciler paces no such Placement.
+    """
+    try:
+        ranking = paced_ranking(placement)
+    except msgspec.DecodeError:
+        return None
+    return None if ranking is None else ranking.verification
+
+
 class _MaybeVerified(Struct, frozen=True):
     verification: msgspec.Raw = msgspec.Raw(b"null")
 

@@ -7,11 +7,9 @@ are in the JSON output only.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import msgspec
-
 from dsf_wire.text import printable_lines
 from gitops_dsf.hub.objects import ClusterPredicate, ClusterSelector, LabelSelector, Placement
-from gitops_dsf.hub.pace import MOVES_SCORE, Verification, paced_ranking
+from gitops_dsf.hub.pace import MOVES_SCORE, verification_of
 from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.hub.score_states import expired
@@ -46,18 +44,10 @@ def placement_text(placement: Placement) -> str:
         lines.append(f"  eligible: {terms or 'every cluster'}")
     prioritizers = ", ".join(map(_weighted, prioritizers_of(placement)))
     lines.append(f"  ranked by: {prioritizers or 'nothing'}")
-    verification = _verification(placement)
+    verification = verification_of(placement)
     if verification is not None:
         lines.append(f"  moves verified by: {verification_text(verification)}")
     return printable_lines(lines)
-
-
-def _verification(placement: Placement) -> Verification | None:
-    try:
-        ranking = paced_ranking(placement)
-    except msgspec.DecodeError:
-        return None
-    return None if ranking is None else ranking.verification
 
 
 def _weighted(prioritizer: Prioritizer | PrioritizerResult) -> str:

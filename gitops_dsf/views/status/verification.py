@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.pace import Verification, VerifiedBy, paced_ranking
+from gitops_dsf.hub.pace import Verification, VerifiedBy, verification_of
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Outcome, Phase
@@ -115,7 +114,7 @@ def verifications_of(placements: Iterable[Placement]) -> dict[str, Verification]
     """What must hold after moves, by namespace/name, of the Placements that are verified."""
     verifications: dict[str, Verification] = {}
     for placement in placements:
-        verification = _verification_of(placement)
+        verification = verification_of(placement)
         if verification is not None:
             verifications[placement.key] = verification
     return verifications
@@ -123,7 +122,7 @@ def verifications_of(placements: Iterable[Placement]) -> dict[str, Verification]
 
 def verified_by(placement: Placement) -> frozenset[str]:
     """The names of the AddOnPlacementScores that verify the moves of a Placement."""
-    verification = _verification_of(placement)
+    verification = verification_of(placement)
     if verification is None:
         return frozenset()
     return frozenset(check.resource for check in verification.checks)
@@ -145,14 +144,6 @@ def verification_view(move: LedgerMove, facts: VerifierFacts) -> VerificationVie
         on_unknown=None if verification is None else verification.on_unknown,
         checks=tuple(checks),
     )
-
-
-def _verification_of(placement: Placement) -> Verification | None:
-    try:
-        ranking = paced_ranking(placement)
-    except msgspec.DecodeError:
-        return None  # the reconciler paces no such Placement
-    return None if ranking is None else ranking.verification
 
 
 def _written(move: LedgerMove, verification: Verification | None) -> Iterator[VerifiedBy | None]:
