@@ -4,6 +4,7 @@ Since 0.19 Kueue's incremental dispatcher nominates clusters in the order of
 `MultiKueueConfig.spec.clusters`. The reconciler keeps that list in the order of the scores.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Final
 
 import msgspec
@@ -110,3 +111,22 @@ def multikueue_order(placement: objects.Placement) -> MultiKueueOrder | None:
     """
     text = placement.metadata.annotation(MULTIKUEUE_ANNOTATION)
     return msgspec.json.decode(text, type=MultiKueueOrder) if text else None
+
+
+def readable_order(placement: objects.Placement) -> MultiKueueOrder | None:
+    """How people ranked the clusters for jobs; None if the Placement orders no MultiKueueConfig.
+
+    None also for an annotation that cannot be read: the reconciler orders nothing by it.
+    """
+    try:
+        return multikueue_order(placement)
+    except msgspec.DecodeError:
+        return None
+
+
+def any_orders_jobs(placements: Iterable[objects.Placement]) -> bool:
+    """Whether one of these Placements is to order a MultiKueueConfig, even if nobody can read how.
+
+    Only a hub with one needs the right to read objects of Kueue. Another one may have no Kueue.
+    """
+    return any(placement.metadata.annotation(MULTIKUEUE_ANNOTATION) for placement in placements)

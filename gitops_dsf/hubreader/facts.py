@@ -7,7 +7,7 @@ import yaml
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.multikueue import KUEUE_NAMESPACE, MULTIKUEUE_ANNOTATION
+from gitops_dsf.hub.multikueue import KUEUE_NAMESPACE, any_orders_jobs
 from gitops_dsf.hub.names import PART_OF_LABEL, POD_LABEL, RECONCILER, WORK_NAME
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.resources import (
@@ -117,8 +117,7 @@ def _of_kueue(
         FactSource.MULTIKUEUE_CLUSTERS: (),
         FactSource.ADMISSION_CHECKS: (),
     }
-    # A hub without Kueue, or whose Kueue is nobody's business here, needs no rights for it.
-    if any(placement.metadata.annotation(MULTIKUEUE_ANNOTATION) for placement in placements):
+    if any_orders_jobs(placements):
         deployments = Resource(group="apps", plural="deployments", namespace=KUEUE_NAMESPACE)
         configmaps = Resource(plural="configmaps", namespace=KUEUE_NAMESPACE)
         settings = _one(hub.find(configmaps, KUEUE_SETTINGS))

@@ -14,7 +14,7 @@ from gitops_dsf.hub.application_sets import ApplicationSet, read_application_set
 from gitops_dsf.hub.applications import Application, read_application
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.moves.waiting import WaitingCopy, read_waits
-from gitops_dsf.hub.multikueue import MULTIKUEUE_ANNOTATION, MultiKueueConfig
+from gitops_dsf.hub.multikueue import MultiKueueConfig, any_orders_jobs
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY, MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.scorers import DynamicScorer
@@ -70,8 +70,7 @@ def read_inputs(
     if is_paced or any_waits(sets, applications, decided(snapshot.decisions)):
         moves = parts.take(HubPart.MOVES, _configmap(hub, hub_namespace, MOVES_CONFIGMAP, _moves))
     configs: tuple[MultiKueueConfig, ...] = ()
-    # Only hubs with such a Placement need the right; others may have no Kueue.
-    if any(placement.metadata.annotation(MULTIKUEUE_ANNOTATION) for placement in placements):
+    if any_orders_jobs(placements):
         configs = parts.take(
             HubPart.MULTIKUEUE_CONFIGS,
             hub.read(resources.MULTIKUEUE_CONFIGS, as_type(MultiKueueConfig)),

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from gitops_dsf.hub.multikueue import multikueue_order
+from gitops_dsf.hub.multikueue import readable_order
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.multikueue.order import OrderInputs, next_order
@@ -44,10 +44,9 @@ def jobs_by_scores(
     """The order that these clusters have by their scores, where `listed` was the order so far.
 
     A cluster overtakes a listed one only by the stickiness. Nobody has a place in a new list. None
-    if the Placement orders no jobs. `now` is the hub's time, in seconds since 1970. Raises
-    msgspec.DecodeError if the annotation of the Placement does not have our format.
+    if the Placement orders no jobs. `now` is the hub's time, in seconds since 1970.
     """
-    order = multikueue_order(placement)
+    order = readable_order(placement)
     if order is None:
         return None
     names = frozenset(clusters)

@@ -8,10 +8,9 @@ it.
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
 from msgspec import Struct
 
-from gitops_dsf.hub.multikueue import multikueue_order
+from gitops_dsf.hub.multikueue import readable_order
 from gitops_dsf.multikueue.byscores import JobsByScores, OrderedCluster, jobs_by_scores
 from gitops_dsf.simulator import Outcome, Verdict
 from gitops_dsf.views.preview.nextscores import UnknownScores
@@ -81,12 +80,9 @@ def _order(
     """None if the Placement orders no jobs."""
     if verdict is None:
         return None
-    try:
-        return jobs_by_scores(
-            verdict.source, _eligible(verdict), verdict.state.scores, now=now, listed=listed
-        )
-    except msgspec.DecodeError:
-        return None  # the reconciler orders nothing by it
+    return jobs_by_scores(
+        verdict.source, _eligible(verdict), verdict.state.scores, now=now, listed=listed
+    )
 
 
 def _eligible(verdict: Verdict) -> tuple[str, ...]:
@@ -98,10 +94,7 @@ def _eligible(verdict: Verdict) -> tuple[str, ...]:
 
 def _is_open(verdict: Verdict, unknown: UnknownScores) -> bool:
     """Whether a score that could change the order is not known."""
-    try:
-        order = multikueue_order(verdict.source)
-    except msgspec.DecodeError:
-        return False
+    order = readable_order(verdict.source)
     if order is None:
         return False
     clusters = _eligible(verdict)

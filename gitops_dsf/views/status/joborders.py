@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
-import msgspec
 from msgspec import Struct
 
 from dsf_wire.constants import MANAGED_BY_LABEL
-from gitops_dsf.hub.multikueue import MultiKueueConfig, multikueue_order
+from gitops_dsf.hub.multikueue import MultiKueueConfig, readable_order
 from gitops_dsf.hub.names import RECONCILER
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.multikueue.byscores import OrderedCluster
@@ -29,10 +28,7 @@ def job_order(
     placement: Placement, configs: Iterable[MultiKueueConfig] | None
 ) -> JobOrderView | None:
     """None if the Placement orders no jobs. `configs` is None if they could not be read."""
-    try:
-        order = multikueue_order(placement)
-    except msgspec.DecodeError:
-        return None  # the reconciler orders nothing by it
+    order = readable_order(placement)
     if order is None:
         return None
     name = order.config

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
 from packaging.version import Version
 
 from dsf_wire.constants import MANAGED_BY_LABEL
@@ -19,7 +18,7 @@ from gitops_dsf.hub.multikueue import (
     OCM_CONTROLLER,
     MultiKueueConfig,
     MultiKueueOrder,
-    multikueue_order,
+    readable_order,
 )
 from gitops_dsf.hub.names import POD_LABEL, RECONCILER
 from gitops_dsf.hub.objects import Placement
@@ -128,10 +127,7 @@ def configs(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 def _ordered(facts: DoctorFacts) -> list[_Ordered]:
     items: list[_Ordered] = []
     for placement in facts.inputs.placements:
-        try:
-            order = multikueue_order(placement)
-        except msgspec.DecodeError:
-            continue  # the reconciler orders nothing by it
+        order = readable_order(placement)
         if order is not None:
             items.append(_Ordered(placement=placement, order=order))
     return items
