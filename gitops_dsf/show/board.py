@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_dsf.hub.moves.measured import check_text
+from gitops_dsf.hub.moves.measured import checks_text
 from gitops_dsf.hub.score_states import ScoreState
 from gitops_dsf.show.markdown import code, escaped
 from gitops_dsf.show.status.applications import application_text, copy_text
@@ -133,9 +133,7 @@ def _checks(verification: VerificationView) -> str:
     """What the checks measure, without for how long: that would change every minute."""
     if verification.passed:
         return "passed"
-    return "; ".join(
-        check_text(check.score, check.value, check.at_least) for check in verification.checks
-    )
+    return checks_text(verification.checks)
 
 
 def _held(queue: QueueView | None) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from gitops_dsf.hub.moves.measured import check_text
+from gitops_dsf.hub.moves.measured import checks_text
 from gitops_dsf.show.status.drains import draining_text
 from gitops_dsf.show.status.verification import verifying_text
 from gitops_dsf.views.status.queue import HeldView, MoveView, QueueView, StopView, WaitingView
@@ -54,15 +54,12 @@ def stop_text(stop: StopView) -> str:
 
 def failed_text(failed: FailedView) -> str:
     """Formats `argocd/web does worse on c2 since ..., and has nowhere to return to: slo 62 ...`."""
-    measured: list[str] = []
-    for check in failed.measured:
-        measured.append(check_text(check.score, check.value, check.at_least))
     text = (
         f"{failed.placement} does worse on {failed.target} since {failed.since}, and has nowhere to"
         " return to"
     )
-    if measured:
-        text += f": {'; '.join(measured)}"
+    if failed.measured:
+        text += f": {checks_text(failed.measured)}"
     return text
 
 
