@@ -180,7 +180,7 @@ def before_text(record: Record) -> str:
     if record.verification is not None:
         return record.verification.source or "new"
     if record.order is not None:
-        return _ordered(record.order.before)
+        return _named(record.order.before)
     return "?" if record.from_ is None else _named(record.from_)
 
 
@@ -192,19 +192,12 @@ def after_text(record: Record) -> str:
     if record.verification is not None:
         return record.verification.target
     if record.order is not None:
-        return _ordered(record.order.after)
+        return _named(record.order.after)
     return f"{record.count} clusters" if record.to is None else _named(record.to)
 
 
-def _ordered(clusters: Sequence[str]) -> str:
-    """The first clusters of a list for Kueue, in its order."""
-    if not clusters:
-        return "no cluster"
-    names = ", ".join(clusters[:MAX_NAMED])
-    return names if len(clusters) <= MAX_NAMED else f"{names} and {len(clusters) - MAX_NAMED} more"
-
-
 def _named(clusters: Iterable[str]) -> str:
+    """The first clusters, in the given order."""
     return names_text(clusters, most=MAX_NAMED) or "no cluster"
 
 
