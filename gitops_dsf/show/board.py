@@ -16,7 +16,7 @@ from gitops_dsf.show.status.scorers import health_text
 from gitops_dsf.views.doctor.finding import DoctorFinding, State, worst_first
 from gitops_dsf.views.status.applications import ApplicationView, CopyState
 from gitops_dsf.views.status.build import Overview
-from gitops_dsf.views.status.queue import QueueView
+from gitops_dsf.views.status.queue import NO_MOVES, QueueView
 from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.views.status.verification import VerificationView
 from gitops_dsf.wording import plural
@@ -45,7 +45,7 @@ class Board:
 
 def board_text(board: Board) -> str:
     """The whole text, of at most `MAX_BYTES`. The same fleet has the same text."""
-    queue = board.overview.queue
+    queue = board.overview.queue or NO_MOVES
     lines = ["# Fleet", "", *_worst(board.findings), ""]
     sections = (
         ("Applications", _applications(board.overview.applications)),
@@ -114,8 +114,8 @@ def _applications(views: Sequence[ApplicationView]) -> Iterator[str]:
         yield _row(cells)
 
 
-def _moves(queue: QueueView | None) -> Iterator[str]:
-    moves = queue.under_way if queue is not None else ()
+def _moves(queue: QueueView) -> Iterator[str]:
+    moves = queue.under_way
     if not moves:
         return
     yield "| Placement | from | to | phase | since |"
@@ -136,8 +136,8 @@ def _checks(verification: VerificationView) -> str:
     return checks_text(verification.checks)
 
 
-def _held(queue: QueueView | None) -> Iterator[str]:
-    held = (queue.held or ()) if queue is not None else ()
+def _held(queue: QueueView) -> Iterator[str]:
+    held = queue.held or ()
     if not held:
         return
     yield "| Placement | does not go to | until | because |"

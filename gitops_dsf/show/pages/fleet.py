@@ -32,7 +32,7 @@ from gitops_dsf.views.doctor.finding import DoctorFinding, State, worst_first
 from gitops_dsf.views.status.applications import ApplicationView
 from gitops_dsf.views.status.build import Overview
 from gitops_dsf.views.status.placements import PlacementView
-from gitops_dsf.views.status.queue import MoveView
+from gitops_dsf.views.status.queue import NO_MOVES, MoveView
 from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
@@ -152,7 +152,7 @@ def fleet_page(fleet: Fleet) -> str:
     problems = [finding for finding in ordered if finding.state is not State.OK]
     worst = [finding for finding in problems if finding.state is not State.UNKNOWN]
     now = f"{view.inputs.now:%Y-%m-%d %H:%M:%S}"
-    queue = view.queue
+    queue = view.queue or NO_MOVES
     records: list[Record] = []
     for record in reversed(in_order(fleet.past.records)):
         if record.time.timestamp() >= fleet.past.start:
@@ -170,13 +170,13 @@ def fleet_page(fleet: Fleet) -> str:
         applications=_application_rows(fleet),
         applications_note="".join(f"; {unread}" for unread in view.inputs.holes),
         heat=heat_map(view.clusters, view.scorers),
-        moving=queue is not None or bool(view.refuges),
-        drains=tuple(map(draining_text, queue.draining or ())) if queue else (),
-        under_way=tuple(map(_move_row, queue.under_way)) if queue else (),
-        held=(queue.held or ()) if queue else (),
-        failed=tuple(map(failed_text, queue.failed or ())) if queue else (),
-        waiting=queue.waiting if queue else (),
-        omitted=(queue.omitted or 0) if queue else 0,
+        moving=view.queue is not None or bool(view.refuges),
+        drains=tuple(map(draining_text, queue.draining or ())),
+        under_way=tuple(map(_move_row, queue.under_way)),
+        held=queue.held or (),
+        failed=tuple(map(failed_text, queue.failed or ())),
+        waiting=queue.waiting,
+        omitted=queue.omitted or 0,
         refuges=view.refuges,
         job_orders=tuple(_job_order_rows(view.placements)),
         scorers=[_scorer_row(scorer, fleet.sources) for scorer in view.scorers],
@@ -398,7 +398,7 @@ def _move_row(move: MoveView) -> _MoveRow:
     )
 
 
-# Scorers
+# Jobs
 
 
 def _job_order_rows(placements: Iterable[PlacementView]) -> Iterator[_JobOrderRow]:
@@ -414,6 +414,9 @@ def _job_order_rows(placements: Iterable[PlacementView]) -> Iterator[_JobOrderRo
                 left_out=", ".join(jobs.left_out),
                 reason=jobs.reason,
             )
+
+
+# Scorers
 
 
 def _scorer_row(view: ScorerView, sources: Mapping[tuple[str, str], SourcePlace]) -> _ScorerRow:

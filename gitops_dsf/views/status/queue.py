@@ -4,6 +4,7 @@ It also says when the fleet stopped itself, and how it goes on.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -120,6 +121,10 @@ class QueueView(Struct, frozen=True, kw_only=True, rename="camel"):
     """Applications that do worse where they went; absent while none does."""
     stopped: StopView | UnsetType = UNSET
     """Absent unless the fleet stopped its moves."""
+
+
+NO_MOVES: Final = QueueView(under_way=(), waiting=())
+"""The queue of a hub where nothing moves, for those to whom that is no special case."""
 
 
 def hub_queue(

@@ -12,7 +12,7 @@ from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.pacing.verification import value_of
 from gitops_dsf.views.doctor.facts import DoctorFacts
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
-from gitops_dsf.views.status.queue import MoveView
+from gitops_dsf.views.status.queue import NO_MOVES, MoveView
 from gitops_dsf.views.status.verification import (
     CheckView,
     FailedView,
@@ -24,8 +24,8 @@ from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 def stopped(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """May moves begin, or did the fleet stop itself?"""
-    queue = facts.overview.queue
-    stop = queue.stopped if queue is not None else None
+    queue = facts.overview.queue or NO_MOVES
+    stop = queue.stopped
     if not stop:
         yield ok("the fleet did not stop its moves")
         return
@@ -45,15 +45,14 @@ def verification(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     if not verifications:
         yield ok("no Placement verifies its moves")
         return
-    queue = facts.overview.queue
-    moves = queue.under_way if queue is not None else ()
-    for move in moves:
+    queue = facts.overview.queue or NO_MOVES
+    for move in queue.under_way:
         if move.verification and move.verification.late_seconds and not move.verification.passed:
             yield _late(move, move.verification)
-    for failed in (queue.failed or ()) if queue is not None else ():
+    for failed in queue.failed or ():
         yield _failed(failed)
     # A new copy has no score for a while, and a move that is late has said why.
-    moving = {move.placement for move in moves}
+    moving = {move.placement for move in queue.under_way}
     settled = {key: value for key, value in verifications.items() if key not in moving}
     yield from _without_scores(facts, settled)
     yield ok(f"{plural(len(verifications), 'Placement')} with verified moves")
