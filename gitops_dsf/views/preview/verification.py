@@ -64,23 +64,24 @@ def verification_change(
                 loosened.append(LoosenedVerification(placement=key, fields=fields))
     pace_before = base.repository.spec.pace
     pace_after = head.repository.spec.pace
+    future = _future_acknowledgement(pace_before, pace_after, today)
     change = VerificationChange(
         added=tuple(added),
         removed=tuple(removed),
         loosened=tuple(loosened),
-        pace=tuple(_pace_fields(pace_before, pace_after, today)),
-        future_acknowledgement=_future_acknowledgement(pace_before, pace_after, today),
+        pace=tuple(_pace_fields(pace_before, pace_after, has_effect=future is UNSET)),
+        future_acknowledgement=future,
     )
     return None if change == VerificationChange() else change
 
 
 def _verifications(fleet: CheckedFleet) -> Mapping[str, Verification | None]:
     """How each Placement of a ScoredApplication verifies its moves."""
-    found: dict[str, Verification | None] = {}
+    verifications: dict[str, Verification | None] = {}
     for placement in fleet.placements:
         paced = placement.paced
-        found[placement.key] = None if paced is None else paced.verification
-    return found
+        verifications[placement.key] = None if paced is None else paced.verification
+    return verifications
 
 
 def _loosened(before: Verification, after: Verification) -> Iterator[FieldChange]:
@@ -109,7 +110,7 @@ def _by_bound(verification: Verification) -> Mapping[str, VerifiedBy]:
         kind = "noWorseThan" if check.at_least is None else "atLeast"
         name = f"{prioritizer_text(f'{check.resource}/{check.dimension}')} {kind}"
         other = checks.get(name)
-        if other is None or _is_looser(other, check) is False:
+        if other is None or not _is_looser(other, check):
             checks[name] = check
     return checks
 
@@ -132,8 +133,10 @@ def _future_acknowledgement(
     return written if is_in_future(moment, now=today.timestamp()) else UNSET
 
 
-def _pace_fields(before: Pace | None, after: Pace | None, today: datetime) -> Iterator[FieldChange]:
-    """What stops the fleet later, and an acknowledgement of a stop."""
+def _pace_fields(
+    before: Pace | None, after: Pace | None, *, has_effect: bool
+) -> Iterator[FieldChange]:
+    """What stops the fleet later, and an acknowledgement of a stop, if it has an effect now."""
     if before is None or after is None:
         return
     if after.stop_after_returns > before.stop_after_returns:
@@ -143,7 +146,7 @@ def _pace_fields(before: Pace | None, after: Pace | None, today: datetime) -> It
             "returnsWindowSeconds", before.returns_window_seconds, after.returns_window_seconds
         )
     acknowledges = after.acknowledged_stop not in {None, before.acknowledged_stop}
-    if acknowledges and _future_acknowledgement(before, after, today) is UNSET:
+    if acknowledges and has_effect:
         yield _field("acknowledgedStop", before.acknowledged_stop, after.acknowledged_stop)
 
 
