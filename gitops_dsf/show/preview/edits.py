@@ -130,9 +130,11 @@ def _fields(fields: Sequence[FieldChange], limits: PageLimits, *, is_new: bool) 
 
 
 def _field(field: FieldChange, limits: PageLimits, *, is_new: bool) -> list[str]:
-    before = value_text(_in_words(field, field.before), limits.width)
-    after = value_text(_in_words(field, field.after), limits.width)
-    if field.path == PACE_FIELD and _in_words(field, field.before) == _in_words(field, field.after):
+    words_before = _in_words(field, field.before)
+    words_after = _in_words(field, field.after)
+    before = value_text(words_before, limits.width)
+    after = value_text(words_after, limits.width)
+    if field.path == PACE_FIELD and words_before == words_after:
         # Its revision differs, which also changes with the scorers of the application.
         return [f"- {code(field.path)}: the same pace; the change ends holds after returns"]
     if field.path != PACE_FIELD and (_is_prose(field.before) or _is_prose(field.after)):
