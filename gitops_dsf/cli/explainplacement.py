@@ -105,7 +105,7 @@ def explain_placement(args: argparse.Namespace) -> int:
                 paced=pace or UNSET,
                 failures=failures or UNSET,
                 verification=_verification(fleet, key),
-                jobs=_jobs(fleet, verdict, data) or UNSET,
+                jobs=_jobs(verdict, data) or UNSET,
             )
             sys.stdout.write(json_text(output))
         elif args.output == "html":
@@ -115,7 +115,7 @@ def explain_placement(args: argparse.Namespace) -> int:
             notes = [*assumption_lines(assumed)]
             if pace is not None:
                 notes += pace_lines(pace.move, pace.queue, has_scores=has_scores)
-            notes += jobs_lines(_jobs(fleet, verdict, data))
+            notes += jobs_lines(_jobs(verdict, data))
             page = simulation_page(
                 (verdict,),
                 verb="explain",
@@ -267,13 +267,12 @@ def _pace(verdict: Verdict, data: HubData, *, hub_namespace: str) -> PacedPlacem
     )
 
 
-def _jobs(fleet: CheckedFleet, verdict: Verdict, data: HubData) -> JobsByScores | None:
+def _jobs(verdict: Verdict, data: HubData) -> JobsByScores | None:
     """Where jobs would go by the scores; None without scores or without multiKueue."""
     if data.snapshot is None or verdict.ranking is None:
         return None
-    placement = typed_placements(fleet, {verdict.placement})[verdict.placement]
     names = [verdict.state.names[position] for position in verdict.ranking.clusters]
-    return jobs_by_scores(placement, names, data.snapshot.scores, now=data.now.timestamp())
+    return jobs_by_scores(verdict.source, names, data.snapshot.scores, now=data.now.timestamp())
 
 
 def _placement(
@@ -291,7 +290,7 @@ def _placement(
     lines: list[str] = []
     if pace is not None:
         lines += pace_lines(pace.move, pace.queue, has_scores=has_scores)
-    lines += jobs_lines(_jobs(fleet, verdict, data))
+    lines += jobs_lines(_jobs(verdict, data))
     leader = lead(by_people) if has_scores else None
     if leader is not None:
         lines.append(f"  {lead_text(leader)}")
