@@ -80,9 +80,9 @@ class TryOutput(Struct, frozen=True, kw_only=True, rename="camel"):
     ranked_by: tuple[str, ...]
     """Placements that rank clusters by this scorer."""
     explanations: tuple[Explanation, ...]
+    """What these would make of the values; empty without the scores of a hub."""
     verifies: tuple[VerifiedPlacement, ...] | UnsetType = UNSET
     """Checks of moves by this scorer; absent if there are none."""
-    """What these would make of the values; empty without the scores of a hub."""
 
 
 class UntriedScorer(NamedTuple):

@@ -111,7 +111,7 @@ def paced_waves(
     now: datetime,
     max_waves: int = MAX_WAVES,
 ) -> PacedWaves:
-    """The waves that follow by the scores and decisions of `state`. None without spec.pace."""
+    """The waves that follow by the scores and decisions of `state`; none without spec.pace."""
     situation = situation_of(fleet, state, ledger, now=now)
     if situation is None:
         return PacedWaves()

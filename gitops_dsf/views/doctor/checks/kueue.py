@@ -134,7 +134,11 @@ def _ordered(facts: DoctorFacts) -> list[_Ordered]:
 
 
 def _gates(written: HubObject, deployments: tuple[HubObject, ...]) -> dict[str, bool]:
-    """The feature gates of the configuration, and of the flag, which replaces them."""
+    """The feature gates of the configuration, and of the flag.
+
+    Kueue does not start if both set some (pkg/config/validation.go). So it does not matter which
+    one wins here.
+    """
     gates: dict[str, bool] = {}
     in_file = written.get("featureGates")
     if isinstance(in_file, dict):
