@@ -34,18 +34,19 @@ from benchmarks.measure import options
 from gitops_dsf.hub.names import APPLICATION_LABEL, REFRESH_ANNOTATION
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.stored import read_moves
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from tests.hub.controlplane.api import Client, Object, manifest
-from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
+from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, is_healthy
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import Kubernetes
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
 from tests.hub.controlplane.processes import Processes
-from tests.hub.controlplane.prometheus import LoadExporter, start_prometheus
+from tests.hub.controlplane.prometheus import LoadExporter
 from tests.hub.controlplane.watching import Version, Watch
-from tests.hub.scenario.agents import cluster_dns, make_available, spoke_agent
-from tests.hub.scenario.fleet import PROMETHEUS, SCORER, Fleet, application, new_fleet, scorer
+from tests.hub.scenario.agents import measuring_agent
+from tests.hub.scenario.fleet import SCORER, Fleet, application, new_fleet, query_scorer
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import DECISION, PLACEMENT_LABEL, SCORE, clusters_of
 from tests.hub.scenario.reconciling import HUB_NAMESPACE, reconciling
@@ -56,10 +57,9 @@ NAMES: Final = ("latency-a", "latency-b")
 STAYS, CHANGES = SPOKES
 """The metric of the first cluster stays at 0.5; that of the second one is below it or above."""
 INTERVAL_SECONDS: Final = 1
+"""Of `query_scorer`."""
 SCRAPE_MILLISECONDS: Final = 700
 """No divisor of the interval, so that the agent asks at any moment after a scrape."""
-DECISION_UNCHANGED_SECONDS: Final = 5
-"""DEBOUNCE_SECONDS of gitops_dsf.reconciler.hub.decisions."""
 MAX_STEP_SECONDS: Final = 120.0
 QUERY_LOG: Final = "queries.log"
 PAUSE_SECONDS: Final = 4.0
@@ -93,13 +93,13 @@ STEPS: Final = (
     Step(
         "admitted",
         "the reconciler admits the move",
-        f"fixed: no decision changed for {DECISION_UNCHANGED_SECONDS} s; otherwise work",
+        f"fixed: no decision changed for {DEBOUNCE_SECONDS:g} s; otherwise work",
     ),
     Step("decided", "OCM decides", ""),
     Step(
         "told",
         "the reconciler tells Argo CD",
-        f"fixed: unchanged for {DECISION_UNCHANGED_SECONDS} s",
+        f"fixed: unchanged for {DEBOUNCE_SECONDS:g} s",
     ),
     Step("made", "Argo CD makes the Application", ""),
     Step("healthy", "the new copy is Healthy and Synced", ""),
@@ -169,6 +169,10 @@ class Bench:
             times[step] = version.at
 
         def is_target_ahead(version: Version) -> bool:
+            """Whether the score of the cluster that changes is on the other side of 50.
+
+            The score of the other cluster stays there.
+            """
             meta = version.item["metadata"]
             if (meta["name"], meta["namespace"]) != (name, CHANGES):
                 return False
@@ -189,6 +193,7 @@ class Bench:
             return labels.get(PLACEMENT_LABEL) == name and clusters_of(version.item) == [target]
 
         def is_told(version: Version) -> bool:
+            """Whether the ApplicationSet asks Argo CD to look at the decision now."""
             annotations = version.item["metadata"].get("annotations", {})
             return version.name == name and REFRESH_ANNOTATION in annotations
 
@@ -230,6 +235,7 @@ class Bench:
 
 
 def main() -> int:
+    """Measures moves without a pace, and then with one."""
     chosen = options(__doc__, seconds=150.0)
     environment.clean(os.environ)
     with prepared() as (installation, start):
@@ -260,7 +266,14 @@ def prepared() -> Iterator[tuple[Installation, Callable[[bool], AbstractContextM
             for name in NAMES:
                 load = 0.5 if cluster == STAYS else 0.9
                 exporters[cluster].set("cpu_load", {"app": name}, load)
-            start_agent(stack, plane, cluster, exporters[cluster], folder / cluster)
+            agent = measuring_agent(
+                plane,
+                cluster,
+                exporters[cluster],
+                folder=folder / cluster,
+                configuration={"global": prometheus_settings(folder / cluster)},
+            )
+            stack.enter_context(agent)
         installation.wait_for_policies()
 
         def start(paced: bool) -> AbstractContextManager[Bench]:
@@ -298,6 +311,7 @@ def observing(
 
 @contextmanager
 def control_plane(folder: Path) -> Iterator[ControlPlane]:
+    """The hub and its two spokes, with OCM."""
     processes = Processes(logs=folder / "logs")
     binaries = obtain("kubernetes")
     kubernetes = Kubernetes(binaries=binaries, processes=processes, folder=folder)
@@ -307,6 +321,7 @@ def control_plane(folder: Path) -> Iterator[ControlPlane]:
 
 @contextmanager
 def argocd(plane: ControlPlane, folder: Path) -> Iterator[None]:
+    """Argo CD on the hub, which knows the spokes."""
     running = ArgoCD(
         binaries=obtain("argocd"),
         processes=plane.processes,
@@ -333,18 +348,7 @@ def new_repository(git_server: GitServer) -> Fleet:
         query = f'1 - avg(cpu_load{{app="{name}"}})'
         fleet.write(
             f"scorers/{name}.yaml",
-            scorer(
-                name,
-                source={
-                    "type": "Prometheus",
-                    "host": f"http://{PROMETHEUS}",
-                    "params": {"query": query},
-                },
-                scoring={
-                    "type": "Query",
-                    "params": {"name": name, "interval": INTERVAL_SECONDS},
-                },
-            ),
+            query_scorer(name, query),
         )
         fleet.write(
             f"apps/{name}.yaml",
@@ -360,40 +364,27 @@ def new_repository(git_server: GitServer) -> Fleet:
 
 
 def workload_of(name: str) -> Object:
+    """What an application deploys: nothing has to start."""
     return manifest("v1/ConfigMap", name, data={"of": name})
 
 
-def start_agent(
-    stack: ExitStack, plane: ControlPlane, cluster: str, exporter: LoadExporter, folder: Path
-) -> None:
-    """Starts the Prometheus and the agent of a cluster."""
+def prometheus_settings(folder: Path) -> Object:
+    """The section global of its configuration. The folder is its own."""
     scrape = f"{SCRAPE_MILLISECONDS}ms"
-    settings = {
+    return {
         "scrape_interval": scrape,
         "scrape_timeout": scrape,
         "query_log_file": str(folder / QUERY_LOG),
     }
-    url = start_prometheus(
-        processes=plane.processes,
-        folder=folder,
-        name=f"prometheus-{cluster}",
-        exporter=exporter,
-        configuration={"global": settings},
-    )
-    services = stack.enter_context(cluster_dns({PROMETHEUS: url}))
-    make_available(plane, cluster)
-    stack.enter_context(spoke_agent(plane, cluster, folder=folder / "agent", environment=services))
 
 
 def runs(version: Version, *, name: str, cluster: str) -> bool:
     """Whether it is the copy of an application on a cluster, Healthy and Synced."""
-    status = version.item.get("status", {})
-    health = status.get("health", {}).get("status")
-    sync = status.get("sync", {}).get("status")
-    return is_copy(version, name=name, cluster=cluster) and (health, sync) == ("Healthy", "Synced")
+    return is_copy(version, name=name, cluster=cluster) and is_healthy(version.item)
 
 
 def is_copy(version: Version, *, name: str, cluster: str) -> bool:
+    """Whether it is the copy of an application on a cluster."""
     labels = version.item["metadata"].get("labels", {})
     destination = version.item["spec"]["destination"].get("name")
     return (labels.get(APPLICATION_LABEL), destination) == (name, cluster)

@@ -23,16 +23,16 @@ from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.pacing.stored import StoredMoves, read_moves
 from tests.hub.controlplane.api import Client, Object, manifest
-from tests.hub.controlplane.applications import APPLICATION, copies
+from tests.hub.controlplane.applications import APPLICATION, copies, is_healthy
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
-from tests.hub.controlplane.prometheus import LoadExporter, start_prometheus
+from tests.hub.controlplane.prometheus import LoadExporter
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.controlplane.watching import Version, Watch
-from tests.hub.scenario.agents import DEPLOYMENT, cluster_dns, make_available, spoke_agent
-from tests.hub.scenario.fleet import PROMETHEUS, SCORER, Fleet, application, new_fleet, scorer
+from tests.hub.scenario.agents import DEPLOYMENT, measuring_agent
+from tests.hub.scenario.fleet import SCORER, Fleet, application, new_fleet, query_scorer
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import SCORE as SCORES
 from tests.hub.scenario.placements import decided, scores
@@ -72,6 +72,8 @@ class Scene:
     installation: Installation
     hub: Client
     exporters: dict[str, LoadExporter]
+    workload: str
+    """URL of the repository with the folders of the workloads."""
 
     @property
     def plane(self) -> ControlPlane:
@@ -129,9 +131,6 @@ class Scene:
             what="the applications are gone",
         )
 
-    workload: str
-    """URL of the repository with the folders of the workloads."""
-
     def reconciler(self, name: str = "verifying", **more: Any) -> Any:
         return reconciling(self.plane, spec={"pace": PACE}, name=name, speed=FAST, **more)
 
@@ -148,12 +147,6 @@ class Scene:
         self.hub.delete(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE)
         for cluster in SPOKES:
             self.hub.delete(SCORES, MOVES_SCORE, namespace=cluster)
-
-
-def is_healthy(item: Object) -> bool:
-    status = item.get("status", {})
-    health = status.get("health", {}).get("status")
-    return (health, status.get("sync", {}).get("status")) == ("Healthy", "Synced")
 
 
 def verified(name: str, workload: str) -> Object:
@@ -175,13 +168,8 @@ def verified(name: str, workload: str) -> Object:
 
 def percent_scorer(name: str, query: str, **spec: Any) -> Object:
     """A score that is the answer of a query from 0 to 100, every second."""
-    return scorer(
-        name,
-        source={"type": "Prometheus", "host": f"http://{PROMETHEUS}", "params": {"query": query}},
-        scoring={"type": "Query", "params": {"name": name, "interval": 1}},
-        scoreRange={"min": 0, "max": 100, "outputMin": 0, "outputMax": 100},
-        **spec,
-    )
+    score_range = {"min": 0, "max": 100, "outputMin": 0, "outputMax": 100}
+    return query_scorer(name, query, scoreRange=score_range, **spec)
 
 
 def workloads() -> dict[str, str]:
@@ -224,7 +212,6 @@ def scene(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Scene]:
     folder = tmp_path_factory.mktemp("verified")
-    processes = control_plane.processes
     workload = git_server.create("verified-workload")
     workload.commit(workloads())
     exporters = dict[str, LoadExporter]()
@@ -233,17 +220,8 @@ def scene(
         installation = stack.enter_context(installed(new_verified_fleet(git_server), control_plane))
         for cluster in SPOKES:
             exporters[cluster] = stack.enter_context(LoadExporter())
-            url = start_prometheus(
-                processes=processes,
-                folder=folder / cluster,
-                name=f"prometheus-{cluster}",
-                exporter=exporters[cluster],
-            )
-            stack.callback(processes.stop, f"prometheus-{cluster}")
-            services = stack.enter_context(cluster_dns({PROMETHEUS: url}))
-            make_available(control_plane, cluster)
-            agent = spoke_agent(
-                control_plane, cluster, folder=folder / f"agent-{cluster}", environment=services
+            agent = measuring_agent(
+                control_plane, cluster, exporters[cluster], folder=folder / cluster
             )
             stack.enter_context(agent)
         installation.wait_for_policies()

@@ -40,6 +40,13 @@ def copies(client: Client, name: str, *, going: bool = False) -> dict[str, Objec
     }
 
 
+def is_healthy(item: Object) -> bool:
+    """Whether an Application is Healthy and Synced."""
+    status = item.get("status", {})
+    health = status.get("health", {}).get("status")
+    return (health, status.get("sync", {}).get("status")) == ("Healthy", "Synced")
+
+
 def error_of(client: Client, name: str) -> str:
     """What the controller of an ApplicationSet complains of, or nothing."""
     found = condition(client.get(APPLICATION_SET, name, namespace="argocd"), "ErrorOccurred")

@@ -4,7 +4,7 @@ directory that is written as the kubelet does, and the hub scorer. One process e
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from tests.hub.controlplane.plane import ControlPlane, addon_identity
 from tests.hub.controlplane.pod import Pod
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Process, answering
+from tests.hub.controlplane.prometheus import LoadExporter, start_prometheus
 from tests.hub.controlplane.waiting import wait_for, wait_until_there
+from tests.hub.scenario.fleet import PROMETHEUS
 from tests.support.agent import hasty
 
 ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
@@ -132,6 +134,35 @@ def spoke_agent(
     with pod:
         spoke = f"--spoke-kubeconfig={pod.spoke_kubeconfig}"
         yield _started(pod, spoke, environment=environment, waits="")
+
+
+@contextmanager
+def measuring_agent(
+    plane: ControlPlane,
+    cluster: str,
+    exporter: LoadExporter,
+    *,
+    folder: Path,
+    configuration: Mapping[str, Any] | None = None,
+) -> Iterator[AgentProgram]:
+    """Runs the agent of one cluster, and the Prometheus of the cluster, which scrapes the exporter.
+
+    The Prometheus has the folder and this configuration, see `start_prometheus`.
+    """
+    name = f"prometheus-{cluster}"
+    with ExitStack() as stack:
+        url = start_prometheus(
+            processes=plane.processes,
+            folder=folder,
+            name=name,
+            exporter=exporter,
+            configuration=configuration,
+        )
+        stack.callback(plane.processes.stop, name)
+        services = stack.enter_context(cluster_dns({PROMETHEUS: url}))
+        make_available(plane, cluster)
+        agent = spoke_agent(plane, cluster, folder=folder / "agent", environment=services)
+        yield stack.enter_context(agent)
 
 
 @contextmanager

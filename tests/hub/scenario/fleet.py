@@ -150,6 +150,16 @@ def scorer(name: str = SCORER, *, secret: str = "", **spec: Any) -> Object:
     return manifest(DYNAMIC_SCORER, name, spec=whole)
 
 
+def query_scorer(name: str, query: str, **spec: Any) -> Object:
+    """A scorer without a scoring API: its score is what a query answers, every second."""
+    return scorer(
+        name,
+        source={"type": "Prometheus", "host": f"http://{PROMETHEUS}", "params": {"query": query}},
+        scoring={"type": "Query", "params": {"name": name, "interval": 1}},
+        **spec,
+    )
+
+
 def cluster_set(fleet: str) -> Object:
     labels = {
         "selectorType": "LabelSelector",
