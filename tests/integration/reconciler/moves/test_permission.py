@@ -12,6 +12,7 @@ from gitops_dsf.hub.pace import PacedRanking, PacedTerm, Verification, VerifiedB
 from gitops_dsf.pacing.ledger import LedgerMove, Outcome, Phase
 from gitops_dsf.reconciler.moves.deletion import CopyDeleter
 from tests.integration.reconciler.moves.movehub import MoveHub, candidate, deleter_of, reason
+from tests.support.heldrequest import HeldRequest
 from tests.support.hubobjects import HUB
 
 CHECK = VerifiedBy(scorer="slo", resource="slo", dimension="web", at_least=80)
@@ -135,22 +136,14 @@ async def test_a_frozen_leader_that_believes_a_move_passed_takes_no_copy_of_a_re
     scene.decide("b")
     scene.ledger(move(passed_at=2.0))
     async with scene.hub.api() as second:
-        held, release, arrived = asyncio.Event(), asyncio.Event(), 0
-
-        async def hold(_: str) -> None:
-            nonlocal arrived
-            arrived += 1
-            if arrived == request_number:
-                held.set()
-                await release.wait()
-
-        scene.hub.arrives = hold
+        request = HeldRequest(request_number)
+        scene.hub.arrives = request
         frozen = asyncio.create_task(deleter.delete(candidate("a", "b")))
-        await held.wait()
+        await request.held.wait()
         scene.decide("a")
         back = LedgerMove(placement="argocd/web", source="b", target="a", since=3.0, returning=True)
         scene.ledger(move(Phase.ENDED, outcome=Outcome.RETURNED), back)
         assert await deleter_of(second).delete(candidate("b", "a")) is None
-        release.set()
+        request.release.set()
         assert await reason(frozen)
         assert scene.copies() == ["web-a"]

@@ -27,6 +27,7 @@ from tests.integration.reconciler.moves.movehub import (
     reason,
 )
 from tests.support import virtual_time
+from tests.support.heldrequest import HeldRequest
 from tests.support.laws import examples
 from tests.support.objecthub import ObjectHub
 
@@ -49,22 +50,14 @@ async def test_a_request_of_a_frozen_leader_that_arrives_late_costs_no_copy(
     the request arrives.
     """
     async with scene.hub.api() as second:
-        held, release, arrived = asyncio.Event(), asyncio.Event(), 0
-
-        async def hold(_: str) -> None:
-            nonlocal arrived
-            arrived += 1
-            if arrived == request_number:
-                held.set()
-                await release.wait()
-
-        scene.hub.arrives = hold
+        request = HeldRequest(request_number)
+        scene.hub.arrives = request
         frozen = asyncio.create_task(deleter.delete(candidate("a", "b")))
-        await held.wait()
+        await request.held.wait()
         scene.decide("a")
         assert await deleter_of(second).delete(candidate("b", "a")) is None
         assert scene.copies() == ["web-a"]
-        release.set()
+        request.release.set()
         assert await reason(frozen)
         assert scene.copies() == ["web-a"]
 

@@ -17,6 +17,7 @@ from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
 from tests.support.agent.http import Reply, Seen
 from tests.support.apiserver import failure
+from tests.support.heldrequest import HeldRequest
 from tests.support.laws import every
 
 REQUESTS = 12
@@ -42,32 +43,19 @@ def test_a_leader_that_dies_at_any_request_costs_no_job(takes_effect: bool) -> N
     async def go(number: int) -> int:
         async with KueueHub() as hub:
             hub.fleet(a=90, b=40)
-            arrived, dies = 0, asyncio.Event()
-
-            async def arrives(word: str) -> None:
-                nonlocal arrived
-                if word.startswith("WATCH") or dies.is_set():
-                    return
-                arrived += 1
-                if arrived == number:
-                    dies.set()
-                    if not takes_effect:
-                        await asyncio.sleep(36_000)
-
+            last = HeldRequest(number, besides=("WATCH",))
+            if takes_effect:
+                last.release.set()
             async with leading(hub):
-                hub.arrives = arrives
-                done = asyncio.create_task(turn(hub))
-                await asyncio.wait(
-                    {done, asyncio.create_task(dies.wait())}, return_when=asyncio.FIRST_COMPLETED
-                )
-                done.cancel()
+                hub.arrives = last
+                await last.interrupts(turn(hub))
             hub.arrives = None
             async with leading(hub):
                 if not turned(hub):
                     await turn(hub)
             assert hub.killed == []
             assert hub.broken == []
-            return arrived
+            return last.arrived
 
     number = 1
     while virtual_time.run(go(number)) == number:

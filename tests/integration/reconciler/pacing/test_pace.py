@@ -28,6 +28,7 @@ from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
 from tests.support.agent.http import Reply, Seen
 from tests.support.apiserver import failure
+from tests.support.heldrequest import HeldRequest
 from tests.support.hubobjects import ARGOCD, HUB, NOW
 from tests.support.laws import every, examples
 from tests.support.pages import blocks
@@ -72,31 +73,18 @@ def test_a_leader_that_dies_at_any_request_exceeds_nothing(takes_effect: bool) -
     async def go(number: int) -> int:
         async with PaceHub() as hub:
             herd(hub, FREE, count=3, on="c1")
-            arrived, dies = 0, asyncio.Event()
-
-            async def arrives(word: str) -> None:
-                nonlocal arrived
-                if word.startswith(("GET managedclusters", "WATCH")) or dies.is_set():
-                    return
-                arrived += 1
-                if arrived == number:
-                    dies.set()
-                    if not takes_effect:
-                        await asyncio.sleep(3600)
-
+            last = HeldRequest(number, besides=("GET managedclusters", "WATCH"))
+            if takes_effect:
+                last.release.set()
             async with leading(hub):
-                hub.arrives = arrives
-                done = asyncio.create_task(in_time(lambda: settled(hub), what="two moves"))
-                await asyncio.wait(
-                    {done, asyncio.create_task(dies.wait())}, return_when=asyncio.FIRST_COMPLETED
-                )
-                done.cancel()
+                hub.arrives = last
+                await last.interrupts(in_time(lambda: settled(hub), what="two moves"))
             hub.arrives = None
             async with leading(hub):
                 await in_time(lambda: settled(hub), what="two moves, by the next leader")
             assert {name: hub.where(name) for name in SPREAD} == SPREAD
             assert hub.broken == []
-            return arrived
+            return last.arrived
 
     number = 5 if takes_effect else 1
     while virtual_time.run(go(number)) == number:
@@ -110,32 +98,18 @@ def test_a_request_of_a_frozen_leader_that_arrives_late_moves_nothing() -> None:
     async def go(number: int) -> int:
         async with PaceHub() as hub:
             herd(hub, FREE, count=3, on="c1")
-            held, release, arrived = asyncio.Event(), asyncio.Event(), 0
-
-            async def hold(word: str) -> None:
-                nonlocal arrived
-                # Events are sent beside the controller, so it would not be frozen.
-                if word.startswith(("GET", "WATCH", "POST events")) or held.is_set():
-                    return
-                arrived += 1
-                if arrived == number:
-                    held.set()
-                    await release.wait()
-
+            # Events are sent beside the controller, so it would not be frozen.
+            request = HeldRequest(number, besides=("GET", "WATCH", "POST events"))
             async with leading(hub):
-                hub.arrives = hold
-                done = asyncio.create_task(in_time(lambda: settled(hub), what="two moves"))
-                waits = asyncio.create_task(held.wait())
-                await asyncio.wait({done, waits}, return_when=asyncio.FIRST_COMPLETED)
-                done.cancel()
-                if held.is_set():
+                hub.arrives = request
+                if await request.interrupts(in_time(lambda: settled(hub), what="two moves")):
                     async with leading(hub):
                         await in_time(lambda: settled(hub), what="two moves, by the other leader")
-                        release.set()
+                        request.release.set()
                         await asyncio.sleep(120)
             assert {name: hub.where(name) for name in SPREAD} == SPREAD
             assert hub.broken == []
-            return arrived
+            return request.arrived
 
     number = 1
     while virtual_time.run(go(number)) == number:

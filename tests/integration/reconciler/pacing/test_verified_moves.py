@@ -23,6 +23,7 @@ from tests.integration.reconciler.pacing.verifyhub import (
 )
 from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
+from tests.support.heldrequest import HeldRequest
 from tests.support.hubobjects import HUB
 from tests.support.laws import every, examples
 from tests.support.virtual_time import wall
@@ -370,27 +371,13 @@ def test_a_leader_that_dies_at_any_request_costs_no_copy(
         async with VerifyHub(verification=QUICK) as hub:
             shops(hub)
             hub.quality["us-1"] = quality
-            arrived, dies = 0, asyncio.Event()
-
-            async def arrives(word: str) -> None:
-                nonlocal arrived
-                if word.startswith(("GET", "WATCH", "POST events")) or dies.is_set():
-                    return
-                arrived += 1
-                if arrived == number:
-                    dies.set()
-                    if not takes_effect:
-                        await asyncio.sleep(3600)
-
+            last = HeldRequest(number, besides=("GET", "WATCH", "POST events"))
+            if takes_effect:
+                last.release.set()
             async with publishing(hub):
                 async with verifying(hub):
-                    hub.arrives = arrives
-                    done = asyncio.create_task(in_time(lambda: is_settled(hub), what="the end"))
-                    await asyncio.wait(
-                        {done, asyncio.create_task(dies.wait())},
-                        return_when=asyncio.FIRST_COMPLETED,
-                    )
-                    done.cancel()
+                    hub.arrives = last
+                    await last.interrupts(in_time(lambda: is_settled(hub), what="the end"))
                 hub.arrives = None
                 async with verifying(hub):
                     await in_time(lambda: is_settled(hub), what="the end, by the next leader")
@@ -398,7 +385,7 @@ def test_a_leader_that_dies_at_any_request_costs_no_copy(
             assert hub.where("shop") == expected
             assert hub.copies() == [f"shop-{expected}"]
             assert hub.broken == []
-            return arrived
+            return last.arrived
 
     number = 2 if takes_effect else 1
     while virtual_time.run(go(number)) == number:
@@ -413,32 +400,16 @@ def test_a_write_of_a_frozen_leader_that_arrives_late_changes_nothing() -> None:
         async with VerifyHub(verification=QUICK) as hub:
             shops(hub)
             hub.quality["us-1"] = quality
-            held, release, arrived = asyncio.Event(), asyncio.Event(), 0
-
-            async def hold(word: str) -> None:
-                nonlocal arrived
-                if word.startswith(("GET", "WATCH", "POST events")) or held.is_set():
-                    return
-                arrived += 1
-                if arrived == number:
-                    held.set()
-                    await release.wait()
-
+            request = HeldRequest(number, besides=("GET", "WATCH", "POST events"))
             async with publishing(hub), verifying(hub):
-                hub.arrives = hold
-                done = asyncio.create_task(in_time(lambda: is_settled(hub), what="the end"))
-                await asyncio.wait(
-                    {done, asyncio.create_task(held.wait())},
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
-                if not held.is_set():
+                hub.arrives = request
+                if not await request.interrupts(in_time(lambda: is_settled(hub), what="the end")):
                     return False
-                done.cancel()
                 async with verifying(hub):
                     # The scores say the opposite to the new leader.
                     hub.quality["us-1"] = 95 - quality
                     await in_time(lambda: is_settled(hub), what="the end, by another leader")
-                    release.set()
+                    request.release.set()
                     await asyncio.sleep(100)
                     await in_time(lambda: is_settled(hub), what="the end of both")
             assert len(hub.copies()) == 1
