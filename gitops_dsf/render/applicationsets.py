@@ -9,14 +9,26 @@ from typing import Final
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.argocd.writeback import written_back
-from gitops_dsf.hub.names import BOARD_ANNOTATION, STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
+from gitops_dsf.hub.names import (
+    APPLICATION_LABEL,
+    BOARD_ANNOTATION,
+    PULL_ANNOTATION,
+    PULL_LABEL,
+    STRATEGY_ANNOTATION,
+    TIMEOUT_ANNOTATION,
+)
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
-from gitops_dsf.repository.model.apps import ApplicationSource, ScoredApplication
-from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.repository.model.apps import (
+    ApplicationSetOptions,
+    ApplicationSource,
+    ScoredApplication,
+)
 from gitops_dsf.resolve.template_parameters import ClusterParameters
 
 _CLUSTER_NAME: Final = "{{.name}}"
 
+IN_CLUSTER: Final = "https://kubernetes.default.svc"
+"""The cluster on which an Argo CD runs, as its Applications name it."""
 _AUTOMATED: Final = {
     "automated": {"prune": True, "selfHeal": True},
     "syncOptions": ["CreateNamespace=true"],
@@ -24,7 +36,7 @@ _AUTOMATED: Final = {
 """The syncPolicy of an application that writes none."""
 
 _PULLED: Final = {
-    "apps.open-cluster-management.io/ocm-managed-cluster": _CLUSTER_NAME,
+    PULL_ANNOTATION: _CLUSTER_NAME,
     "argocd.argoproj.io/skip-reconcile": "true",
 }
 """OCM delivers to the cluster's Argo CD (docs/contributing/behaviour.md#pull-integration)."""
@@ -55,13 +67,18 @@ def application_set(
     [rendered] = filled(
         "application-set.yaml",
         name=app.metadata.name,
-        duck_type=DUCK_TYPE_CONFIGMAP,
         placement=app.follows,
         refresh_seconds=moves.refresh_seconds,
+        application_name=application.template.name or f"{app.metadata.name}-{_CLUSTER_NAME}",
+        finalizers=application.template.finalizers or None,
         project=application.project,
         destination_namespace=application.destination_namespace,
         sync_policy=sync_policy,
+        ignore_differences=application.ignore_differences or None,
+        info=application.info or None,
+        revision_history_limit=application.revision_history_limit,
         may_delete=may_delete,
+        **_options(application.application_set),
         **_sources(app),
         **_destination(app, board),
     )
@@ -93,21 +110,46 @@ def _sources(app: ScoredApplication) -> Object:
     return {"source": None, "sources": [_written(source) for source in application.sources]}
 
 
+def _options(options: ApplicationSetOptions) -> Object:
+    """What people write about the ApplicationSet itself; None for what they leave out."""
+    return {
+        "config_map": options.config_map_ref,
+        "preserves": options.preserve_resources_on_deletion or None,
+        "preserved_fields": options.preserved_fields,
+        "ignored_fields": options.ignore_application_differences or None,
+    }
+
+
 def _destination(app: ScoredApplication, board: str) -> Object:
     """Where an Application goes, its link, and what marks it for OCM's pull integration."""
+    template = app.spec.application.template
+    # Ours come last: the reconciler and OCM rely on them.
+    labels = dict(template.labels)
+    annotations = dict(template.annotations)
+    server: str | None = None
+    cluster: str | None = _CLUSTER_NAME
+    if template.marks == "Rendered":
+        labels[APPLICATION_LABEL] = app.metadata.name
     if app.spec.application.delivery == "Pull":
         # The Argo CD on the cluster applies it, so its destination is that cluster itself.
-        return {
-            "server": "https://kubernetes.default.svc",
-            "cluster": None,
-            "pulled": "true",
-            "annotations": _PULLED,
-        }
-    # Argo CD 3.6.1 shows annotations of this prefix as links beside the Application, with the text
-    # before `|` as title (common/common.go). OCM copies annotations of pulled ones to clusters, on
-    # which nobody looks for the fleet.
-    link = {BOARD_ANNOTATION: f"Fleet|{board}"} if board else None
-    return {"server": None, "cluster": _CLUSTER_NAME, "pulled": None, "annotations": link}
+        server = IN_CLUSTER
+        cluster = None
+        labels[PULL_LABEL] = "true"
+        annotations |= _PULLED
+    elif template.marks == "Rendered" and board:
+        # Argo CD 3.6.1 shows annotations of this prefix as links beside the Application, with the
+        # text before `|` as title (common/common.go). OCM copies annotations of pulled ones to
+        # clusters, on which nobody looks for the fleet.
+        annotations[BOARD_ANNOTATION] = f"Fleet|{board}"
+    if template.destination == "Server" and cluster is not None:
+        server = "{{.server}}"
+        cluster = None
+    return {
+        "server": server,
+        "cluster": cluster,
+        "labels": labels or None,
+        "annotations": annotations or None,
+    }
 
 
 def _written(source: ApplicationSource) -> Object:

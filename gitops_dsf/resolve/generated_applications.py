@@ -1,6 +1,7 @@
 """The names of the Applications that ApplicationSets generate.
 
-The set of a ScoredApplication generates APPLICATION-CLUSTER. Copied sets name theirs by a template.
+The set of a ScoredApplication generates APPLICATION-CLUSTER, if its template has no name. Copied
+sets name theirs by a template.
 """
 
 import re
@@ -35,9 +36,10 @@ class Generated:
     @property
     def position(self) -> Position:
         """Where the name of the Applications is written. It is looked up only for a finding."""
-        if self.item.document.kind == "ApplicationSet":
-            return self.item.at(*NAME_PATH)
-        return self.item.position
+        path = NAME_PATH
+        if self.item.document.kind == "ScoredApplication":
+            path = ("spec", "application", "template", "name")
+        return self.item.at(*path) if self.item.document.has(path) else self.item.position
 
     def on(self, cluster: str) -> str:
         """The name of the Application on a cluster."""
@@ -55,7 +57,13 @@ def _of_scored(context: Context) -> Iterator[Generated]:
         ranking = context.ranking_of(application)
         clusters = frozenset[str]() if ranking is None else eligible(context, ranking)
         prefix = f"{application.name}-"
-        yield Generated(item=application, prefix=prefix, suffix="", clusters=clusters)
+        suffix = ""
+        template_name = application.value.spec.application.template.name
+        match = NAMED_BY_CLUSTER.fullmatch(template_name or "")
+        if match is not None:
+            prefix = match[1]
+            suffix = match[2]
+        yield Generated(item=application, prefix=prefix, suffix=suffix, clusters=clusters)
 
 
 def _of_copied(context: Context) -> Iterator[Generated]:

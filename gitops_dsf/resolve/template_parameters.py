@@ -27,6 +27,8 @@ DECIDED: Final[Parameters] = {
 """What the generator gives of a decision, and how many characters it may have."""
 GIVEN: Final[Parameters] = {**DECIDED, "labels": Value("texts", 63), "claims": Value("texts", 1024)}
 """What the templates of a ScoredApplication are given."""
+_TEMPLATED: Final = ("syncPolicy", "ignoreDifferences", "info", "template")
+"""Fields of an application beside its sources that Argo CD reads as templates."""
 _RUNS: Final = frozenset({Trouble.DIFFERS, Trouble.UNSURE})
 """Troubles of templates that Argo CD runs all the same."""
 
@@ -61,7 +63,8 @@ def texts_of(application: Item[ScoredApplication]) -> Iterator[Text]:
     """Every text of an application that becomes part of its ApplicationSet's template."""
     for path, _ in application.value.spec.application.placed_sources:
         yield from texts(application.document, path)
-    yield from texts(application.document, ("spec", "application", "syncPolicy"))
+    for field in _TEMPLATED:
+        yield from texts(application.document, ("spec", "application", field))
 
 
 def read_of_clusters(

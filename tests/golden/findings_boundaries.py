@@ -751,6 +751,31 @@ def _words() -> Iterator[tuple[str, Documents]]:
         apps=app("{numberOfClusters: 1}", "{decisionGroups: {clustersPerDecisionGroup: 2}}"),
     )
     for text in (
+        "name: web",
+        "name: 'web-{{.server}}'",
+        "name: 'web-{{ .name }}'",
+        "labels: {'a b': c, d: e f, g: 'x {{.name}}'}",
+        "labels: {g: '{{.nam}}'}",
+        "marks: None",
+        "destination: Server",
+    ):
+        fields = f"destinationNamespace: web, template: {{{text}}}"
+        yield case(
+            f"an application with the template {text}",
+            apps=app("destinationNamespace: web", fields),
+        )
+    for text in (
+        "ignoreDifferences: [{kind: 5, jsonPointer: [/a]}]",
+        "info: [{name: a, value: '{{.nam}}'}]",
+        "applicationSet: {preservedFields: {label: [a]}}",
+        "applicationSet: {ignoreApplicationDifferences: [{jsonPointers: /spec}]}",
+        "revisionHistoryLimit: -1",
+    ):
+        yield case(
+            f"an application with {text}",
+            apps=app("destinationNamespace: web", f"destinationNamespace: web, {text}"),
+        )
+    for text in (
         "kind: DynamicScorer",
         "apiVersion: 1\nkind: X",
         "kind: DynamicScorer\napiVersion: null",

@@ -4,6 +4,7 @@ The first is an application that runs on the clusters with the best scores, the 
 scores for any consumer.
 """
 
+import re
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -16,6 +17,7 @@ from gitops_dsf.repository.model.base import (
     Authored,
     DnsLabel,
     DnsName,
+    Labels,
     LabelSelector,
     Metadata,
 )
@@ -27,11 +29,14 @@ from gitops_dsf.repository.model.field_rules import (
     having,
     not_empty_list,
 )
+from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.urls.git import misleads_git
 
 MAX_VERIFY_SECONDS: Final = 86_400
 """The largest verifySeconds."""
 
+NAME_OF_APPLICATIONS: Final = r"^[a-z0-9.-]*\{\{ *\.(name|clusterName) *\}\}[a-z0-9.-]*$"
+"""A name of Applications: fixed text around the action that writes their cluster."""
 # The CRD of Placements (OCM 1.2.1) refuses other weights.
 Weight = Annotated[int, Field(ge=-10, le=10)]
 
@@ -212,6 +217,8 @@ class ApplicationSource(Authored):
 
     repo_url: Annotated[str, Field(alias="repoURL", min_length=1)]
     """URL of a Git or Helm repository."""
+    name: str | None = None
+    """Name that Argo CD shows for this source, where there are several."""
     path: str | None = None
     """Folder inside the repository."""
     target_revision: str | None = None
@@ -238,6 +245,65 @@ class ApplicationSource(Authored):
                 " https://host/owner/repository.git or git@host:owner/repository.git"
             )
         return url
+
+
+class ApplicationTemplate(Authored):
+    """How the generated Applications look, where somebody else's ApplicationSet made them.
+
+    All of it is optional. `gitops-dsf import --adopt` writes it, so that Applications stay as they
+    are.
+    """
+
+    # The reconciler computes the name of a copy from its cluster, so nothing else may be in it.
+    name: Annotated[str, Field(json_schema_extra={"pattern": NAME_OF_APPLICATIONS})] | None = None
+    """Name of an Application: fixed text around {{.name}}, its cluster. APPLICATION-{{.name}} when
+    absent.
+    """
+    labels: Labels = {}
+    """Labels of the Applications."""
+    annotations: Labels = {}
+    """Annotations of the Applications."""
+    # Argo CD 3.6.1 adds resources-finalizer.argocd.argoproj.io only where this list is empty.
+    finalizers: list[str] = []
+    """Finalizers of the Applications; when empty, the one with which Argo CD deletes what they
+    deployed.
+    """
+    destination: Literal["Name", "Server"] = "Name"
+    """Name: Applications name their cluster. Server: they have the URL of its API server."""
+    marks: Literal["Rendered", "None"] = "Rendered"
+    """Rendered: Applications carry the label gitops-dsf.io/application, by which `status` and the
+    reconciler find them, and the link to the board. None: they carry neither.
+    """
+
+    @field_validator("name")
+    @classmethod
+    def _names_the_cluster(cls, name: str | None) -> str | None:
+        if name is not None and not re.fullmatch(NAME_OF_APPLICATIONS, name):
+            raise ValueError(
+                f"{name} must be {{{{.name}}}}, which is the cluster, with fixed text around it:"
+                " write web-{{.name}} or {{.name}}-web"
+            )
+        return name
+
+    @property
+    def lets_copies_be_found(self) -> bool:
+        """Whether the reconciler finds the Applications, and recognises the cluster of each."""
+        return self.marks == "Rendered" and self.destination == "Name"
+
+
+class ApplicationSetOptions(Authored):
+    """What an ApplicationSet says beside its template. `gitops-dsf import --adopt` writes it."""
+
+    config_map_ref: DnsName = DUCK_TYPE_CONFIGMAP
+    """ConfigMap that tells Argo CD how to read decisions; by default the one that is rendered. It
+    must have matchKey clusterName.
+    """
+    preserve_resources_on_deletion: bool = False
+    """Whether what Applications deployed stays when they are deleted."""
+    preserved_fields: dict[str, Any] | None = None
+    """Argo CD's preservedFields: labels and annotations of Applications that others write."""
+    ignore_application_differences: list[dict[str, Any]] = []
+    """Argo CD's ignoreApplicationDifferences: fields of Applications that others write."""
 
 
 class Application(Ruled):
@@ -267,6 +333,16 @@ class Application(Ruled):
     """Push: the hub's Argo CD applies to the cluster. Pull: OCM's pull integration hands the
     Application to the cluster's Argo CD.
     """
+    ignore_differences: list[dict[str, Any]] = []
+    """Argo CD's ignoreDifferences: fields of deployed objects that others write."""
+    info: list[dict[str, Any]] = []
+    """Argo CD's info: names and values that it shows with the Application."""
+    revision_history_limit: Annotated[int, Field(ge=0)] | None = None
+    """Argo CD's revisionHistoryLimit: how many syncs it remembers."""
+    template: ApplicationTemplate = ApplicationTemplate()
+    """How the generated Applications look, where somebody else's ApplicationSet made them."""
+    application_set: ApplicationSetOptions = ApplicationSetOptions()
+    """What the ApplicationSet says beside its template."""
 
     @property
     def placed_sources(self) -> list[tuple[FieldPath, ApplicationSource]]:
@@ -353,6 +429,35 @@ class ScoredApplicationSpec(Ranking, Ruled):
             message="write scores, or in placement a ref to a ScoredPlacement, which has them;"
             " never both",
             json={"oneOf": [given("scores"), having("placement", given("ref"))]},
+        ),
+        Rule(
+            message="MakeBeforeBreak finds copies by their mark and their cluster's name: write"
+            " moves.strategy Keep or Replace with application.template.marks None or destination"
+            " Server",
+            says="the reconciler would delete no old copy: it finds copies by the label"
+            " gitops-dsf.io/application and the name of their cluster, and"
+            " application.template leaves one of them out. Remove marks: None and destination:"
+            " Server, or write moves.strategy: Keep or Replace",
+            holds=lambda spec: (
+                spec.moves.strategy != "MakeBeforeBreak"
+                or spec.application.template.lets_copies_be_found
+            ),
+            path=("moves", "strategy"),
+            json={
+                "if": having(
+                    "application",
+                    having(
+                        "template",
+                        {
+                            "anyOf": [
+                                having("marks", {"const": "None"}),
+                                having("destination", {"const": "Server"}),
+                            ]
+                        },
+                    ),
+                ),
+                "then": having("moves", having("strategy", {"enum": ["Keep", "Replace"]})),
+            },
         ),
     )
 

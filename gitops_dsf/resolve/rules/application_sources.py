@@ -18,6 +18,10 @@ from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.wording import did_you_mean, names_text
 
 _KINDS_OF_SOURCE: Final = ("helm", "kustomize", "directory", "plugin")
+_PASSED_ON: Final = ("syncPolicy", "ignoreDifferences", "info")
+"""Fields of an application that become fields of the template's spec as they are written."""
+_PASSED_ON_BESIDE: Final = ("preservedFields", "ignoreApplicationDifferences")
+"""Those of `applicationSet`, which become fields of the ApplicationSet's spec."""
 _DRIVE: Final = re.compile(r"^[A-Za-z]:/")
 """How a path on Windows begins, with slashes."""
 _REF: Final = re.compile(r"[a-zA-Z0-9_-]+")
@@ -63,11 +67,15 @@ def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
                 if getattr(source, name) is not None:
                     schema = fields.part("template", "spec", "source", name)
                     yield from misfits(declared_application.document, schema, *source_path, name)
-        if application.sync_policy is not None:
-            schema = fields.part("template", "spec", "syncPolicy")
-            yield from misfits(
-                declared_application.document, schema, "spec", "application", "syncPolicy"
-            )
+        document = declared_application.document
+        for name in _PASSED_ON:
+            path: FieldPath = ("spec", "application", name)
+            if value_at(document.data, path) is not None:
+                yield from misfits(document, fields.part("template", "spec", name), *path)
+        for name in _PASSED_ON_BESIDE:
+            path = ("spec", "application", "applicationSet", name)
+            if value_at(document.data, path) is not None:
+                yield from misfits(document, fields.part(name), *path)
 
 
 @rule()

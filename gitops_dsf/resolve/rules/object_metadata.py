@@ -19,6 +19,8 @@ _ALLOWED: Final = {
 }
 """Kinds with an annotation that is allowed: only the author of a copy knows its sync wave."""
 _SERVICE_MONITOR: Final[FieldPath] = ("spec", "agent", "serviceMonitor", "labels")
+_TEMPLATE: Final[FieldPath] = ("spec", "application", "template")
+"""The labels and annotations of an application's copies."""
 _NAMESPACE: Final[FieldPath] = ("metadata", "namespace")
 
 
@@ -26,6 +28,8 @@ class _Entry(NamedTuple):
     """One label or annotation."""
 
     document: Document
+    holder: FieldPath
+    """The object that has the labels and annotations."""
     field: str
     """`labels` or `annotations`."""
     key: str
@@ -33,7 +37,7 @@ class _Entry(NamedTuple):
 
     @property
     def path(self) -> FieldPath:
-        return ("metadata", self.field, self.key)
+        return (*self.holder, self.field, self.key)
 
 
 @rule()
@@ -66,18 +70,25 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
     """Checks labels of clusters and of what is rendered: no selector matches an invalid one."""
     inventory = (*context.declared.clusters, *context.declared.cluster_sets)
-    for document, field, key, value in _entries(*inventory, *_rendered(context)):
-        path: FieldPath = ("metadata", field, key)
+    every_entry = (
+        *_entries(*inventory, *_rendered(context)),
+        *_entries(*context.declared.applications, holder=_TEMPLATE),
+    )
+    for entry in every_entry:
+        document, holder, field, key, value = entry
+        where = dotted(holder)
         # Kubernetes lets the domain of an annotation have capital letters.
         if not label_key(key.lower() if field == "annotations" else key):
             yield codes.BAD_VALUE.at(
-                document.key_at(path),
-                f"metadata.{field}: {key or 'an empty key'} is not allowed",
+                document.key_at(entry.path),
+                f"{where}.{field}: {key or 'an empty key'} is not allowed",
                 KEY_RULE,
             )
-        elif field == "labels" and isinstance(value, str) and not label_value(value):
+        elif field == "labels" and isinstance(value, str) and not _may_be_a_label(entry):
             yield codes.BAD_VALUE.at(
-                document.at(path), f"metadata.labels.{key}: {value[:60]} is not allowed", VALUE_RULE
+                document.at(entry.path),
+                f"{where}.labels.{key}: {value[:60]} is not allowed",
+                VALUE_RULE,
             )
 
 
@@ -137,10 +148,16 @@ def _rendered(context: Context) -> Iterator[Item[Authored]]:
     yield from context.declared.carried
 
 
-def _entries(*items: Item[Authored]) -> Iterator[_Entry]:
-    """The labels and annotations of objects."""
+def _may_be_a_label(entry: _Entry) -> bool:
+    """Whether a text is the value of a label. What a template becomes is not known."""
+    text = str(entry.value)
+    return label_value(text) or (entry.holder == _TEMPLATE and "{{" in text)
+
+
+def _entries(*items: Item[Authored], holder: FieldPath = ("metadata",)) -> Iterator[_Entry]:
+    """The labels and annotations of objects, or of a part of them."""
     for item in items:
         for field in ("labels", "annotations"):
-            entries = item.document.data["metadata"].get(field)
+            entries = value_at(item.document.data, (*holder, field))
             for key, value in entries.items() if isinstance(entries, dict) else ():
-                yield _Entry(item.document, field, key, value)
+                yield _Entry(item.document, holder, field, key, value)
