@@ -224,7 +224,7 @@ def preview_edit(
     rng: random.Random,
     tally: Tally,
 ) -> None:
-    ranked_by = {term.scorer for placement in base.placements for term in placement.scores}
+    ranked_by = {term.name for placement in base.placements for term in placement.scores}
     name = rng.choice(sorted(ranked_by))
     document = fleet.documents[name]
     top = max(fleet.raw_scores[name].values())

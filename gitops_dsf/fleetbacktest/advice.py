@@ -110,7 +110,7 @@ def _demand(
         return None
     position = placement.written.at("spec", "scores", index, "demand")
     return DemandAdvice(
-        scorer=placement.scores[index].scorer,
+        scorer=placement.scores[index].name,
         cases=measured.cases,
         mean=measured.mean,
         spread=measured.spread,
@@ -128,7 +128,9 @@ def _fields(
         yield _field(position, "spec.stickiness", before=stickiness, after=setting.stickiness)
     if setting.deadband is None:
         return
-    for name in sorted({score.scorer for score in placement.scores}):
+    # Only scorers have a dead band that can be written here.
+    names = {score.scorer for score in placement.scores if score.scorer is not None}
+    for name in sorted(names):
         scorer = fleet.scorer_by_name[name]
         deadband = scorer.spec.publish.deadband
         if deadband != setting.deadband:

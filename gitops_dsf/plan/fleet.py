@@ -28,6 +28,7 @@ from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mask
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.external_scores import ExternalScores
 from gitops_dsf.resolve.hub_writes import writes_per_second
 from gitops_dsf.resolve.inventory import NO_CLUSTERS
 from gitops_dsf.resolve.maintenance_windows import on_the_hub
@@ -155,7 +156,8 @@ class CheckedFleet:
     @cached_property
     def spans(self) -> Mapping[str, tuple[int, int]]:
         """The lowest and highest score that OCM can count, by name of the AddOnPlacementScore."""
-        spans: dict[str, tuple[int, int]] = {}
+        external = ExternalScores(self.repository.spec.external_scores)
+        spans: dict[str, tuple[int, int]] = dict(external.spans())
         for scorer in self.scorers:
             spans[scorer.resource_name] = counted_span(scorer.published, scorer.spec.default_score)
         return spans

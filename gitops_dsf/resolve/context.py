@@ -10,11 +10,12 @@ from gitops_dsf.repository.model.apps import (
     Score,
     ScoredApplication,
     ScoredPlacement,
-    ScoreReference,
 )
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
+from gitops_dsf.repository.model.external_scores import AddOnScore
 from gitops_dsf.repository.model.repository import NO_SETTINGS, FleetRepository, FleetRepositorySpec
 from gitops_dsf.repository.model.scoring_config import Mask
+from gitops_dsf.resolve.external_scores import ExternalScores
 from gitops_dsf.resolve.inventory import (
     NO_CLUSTERS,
     ClusterInventory,
@@ -58,6 +59,8 @@ class Context:
     """
     shared_placements: Mapping[str, Item[ScoredPlacement]]
     """ScoredPlacements in the Argo CD namespace by name, which applications can follow."""
+    external_scores: ExternalScores
+    """The scores of other add-ons that the settings declare."""
     locks_are_final: bool = False
     """Whether scores that only a lock could add, which is not written yet, do not count."""
 
@@ -138,10 +141,33 @@ class Context:
                 yield application, ("spec", "moves", "verify", index), check
 
     @property
-    def named_scores(self) -> Iterator[tuple[RankingItem, FieldPath, ScoreReference]]:
-        """Every score that ranks clusters or verifies moves, and its path."""
-        yield from self.ranked
-        yield from self.verified
+    def ranked_by_add_ons(self) -> Iterator[tuple[RankingItem, FieldPath, AddOnScore]]:
+        """Every score of another add-on in a ranking, and its path."""
+        for ranking, path, score in self.ranked:
+            if score.add_on is not None:
+                yield ranking, (*path, "addOn"), score.add_on
+
+    @property
+    def named_scorers(self) -> Iterator[tuple[RankingItem, FieldPath, Score | MoveCheck, str]]:
+        """Every score that names a scorer, to rank clusters or to verify moves: its path, itself,
+        and the name of the scorer.
+        """
+        for ranking, path, score in self.ranked:
+            if score.scorer is not None:
+                yield ranking, path, score, score.scorer
+        for application, path, check in self.verified:
+            yield application, path, check, check.scorer
+
+    def width_of(self, score: Score) -> int | None:
+        """By how many points a score can differ between two clusters that both have it.
+
+        None if what publishes it is not known.
+        """
+        if score.add_on is not None:
+            declared = self.external_scores.of(score.add_on.resource, score.add_on.name)
+            return None if declared is None else declared.range.max - declared.range.min
+        scorer = self.scorers.get(score.scorer or "")
+        return None if scorer is None else scorer.width
 
     def waits_for_lock(self, scorer: EffectiveScorer) -> bool:
         """Whether required fields come from the scorer's /config, and no lock has them yet."""
@@ -195,6 +221,7 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
         masks=masks,
         target_clusters={name: targets[name] for name in complete},
         shared_placements=shared_placements,
+        external_scores=ExternalScores(settings.external_scores),
         locks_are_final=locks_are_final,
     )
 

@@ -5,16 +5,14 @@ weight 10 and gives 1,000 to the chosen clusters, and what carries out a move ta
 (docs/decisions/paced-moves.md).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import gcd
 
 from gitops_dsf.hub.pace import HOLD_SPAN, PacedRanking, PacedTerm, Verification
 from gitops_dsf.repository.model.apps import Score, ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
-from gitops_dsf.repository.model.scorer import DynamicScorerSpec
 from gitops_dsf.resolve.ranked_scores import ResolvedScore
-from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import MAX_WEIGHT, Weights
 
 
@@ -34,57 +32,36 @@ def is_paced(ranking: RankingItem, settings: FleetRepositorySpec) -> bool:
 def paced_ranking(
     written: Iterable[Score],
     scores: Iterable[ResolvedScore],
-    scorers: Mapping[str, EffectiveScorer],
     *,
     weights: Weights,
     refuges: bool,
     verification: Verification | None = None,
 ) -> PacedRanking:
     """What people wrote, as the annotation of the Placement says it."""
-    terms = ranking_terms(written, scores, scorers, factor=weights.factor)
+    terms = ranking_terms(written, scores, factor=weights.factor)
     return PacedRanking(terms, weights.steady, refuges, verification)
 
 
 def ranking_terms(
     written: Iterable[Score],
     scores: Iterable[ResolvedScore],
-    scorers: Mapping[str, EffectiveScorer],
     *,
     factor: int = 1,
 ) -> tuple[PacedTerm, ...]:
     """The scores of a ranking for the reconciler, with their weights multiplied by the factor."""
     terms: list[PacedTerm] = []
     for score, resolved in zip(written, scores, strict=True):
-        spec = scorers[resolved.scorer].spec
         terms.append(
             PacedTerm(
                 resolved.resource_name,
                 resolved.dimension,
                 resolved.weight * factor,
                 demand=score.demand,
-                delay=publication_delay(spec),
-                range=float(spec.source.params.range),
+                delay=resolved.delay,
+                range=resolved.range,
             )
         )
     return tuple(terms)
-
-
-def publication_delay(spec: DynamicScorerSpec) -> float:
-    """Seconds until a measurement after a change is published, at most."""
-    return float(spec.scoring.params.interval + spec.publish.min_interval_seconds)
-
-
-def spans(scores: Iterable[ResolvedScore], scorers: Mapping[str, EffectiveScorer]) -> list[int]:
-    """By how many points each score can differ between two clusters.
-
-    A missing score counts as 0.
-    """
-    widest = []
-    for score in scores:
-        scorer = scorers[score.scorer]
-        ends = (*scorer.published, scorer.spec.default_score or 0, 0)
-        widest.append(max(ends) - min(ends))
-    return widest
 
 
 def hold_weights(weights: Sequence[int], spans: Sequence[int]) -> tuple[int, ...] | None:

@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gitops_dsf.repository.model.apps import Score
 from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.repository.model.external_scores import AddOnScore
+from gitops_dsf.repository.model.scorer import DynamicScorerSpec
+from gitops_dsf.resolve.external_scores import ExternalScores
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
@@ -11,45 +15,92 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 class ResolvedScore:
     """One ranking term of a Placement: an item of an AddOnPlacementScore, and its weight."""
 
-    scorer: str
+    scorer: str | None
+    """Name of the scorer that publishes it; None for a score of another add-on."""
     resource_name: str
     dimension: str
     weight: int
+    span: int
+    """By how many points it can differ between two clusters. A missing score counts as 0."""
+    delay: float
+    """Seconds until a measurement after a change is published, at most."""
+    range: float
+    """Seconds of history that a measurement reads."""
+
+    @property
+    def name(self) -> str:
+        """For people: the name of the scorer, or `resource/item` of another add-on."""
+        return self.scorer or f"{self.resource_name}/{self.dimension}"
 
 
 def ranked_by(
-    ranking: RankingItem, scorers: Mapping[str, EffectiveScorer]
+    ranking: RankingItem, scorers: Mapping[str, EffectiveScorer], external: ExternalScores
 ) -> tuple[ResolvedScore, ...] | None:
     """The scores of a ranking; None when a reference is invalid."""
     scores: list[ResolvedScore] = []
     for score in ranking.value.spec.scores:
-        scorer = scorers.get(score.scorer)
-        if scorer is None or not scorer.score_name:
+        if score.add_on is not None:
+            resolved = _of_add_on(score, score.add_on, external)
+        else:
+            resolved = _of_scorer(score, scorers)
+        if resolved is None:
             return None
-        dimension = score.dimension or scorer.only_item
-        if dimension is None:
-            return None
-        scores.append(
-            ResolvedScore(
-                scorer=score.scorer,
-                resource_name=scorer.resource_name,
-                dimension=dimension,
-                weight=score.weight,
-            )
-        )
+        scores.append(resolved)
     return tuple(scores)
 
 
-def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
+def _of_scorer(score: Score, scorers: Mapping[str, EffectiveScorer]) -> ResolvedScore | None:
+    scorer = scorers.get(score.scorer or "")
+    if scorer is None or not scorer.score_name:
+        return None
+    dimension = score.dimension or scorer.only_item
+    if dimension is None:
+        return None
+    ends = (*scorer.published, scorer.spec.default_score or 0, 0)
+    return ResolvedScore(
+        scorer=scorer.name,
+        resource_name=scorer.resource_name,
+        dimension=dimension,
+        weight=score.weight,
+        span=max(ends) - min(ends),
+        delay=publication_delay(scorer.spec),
+        range=float(scorer.spec.source.params.range),
+    )
+
+
+def _of_add_on(score: Score, add_on: AddOnScore, external: ExternalScores) -> ResolvedScore | None:
+    declared = external.of(add_on.resource, add_on.name)
+    if declared is None:
+        return None
+    ends = (declared.range.min, declared.range.max, 0)
+    return ResolvedScore(
+        scorer=None,
+        resource_name=add_on.resource,
+        dimension=add_on.name,
+        weight=score.weight,
+        span=max(ends) - min(ends),
+        # A rule refuses a pace or a demand where this is not known.
+        delay=float(declared.measured_after_seconds or 0),
+        range=0.0,
+    )
+
+
+def publication_delay(spec: DynamicScorerSpec) -> float:
+    """Seconds until a measurement after a change is published, at most."""
+    return float(spec.scoring.params.interval + spec.publish.min_interval_seconds)
+
+
+def how_zero_wins(name: str, published: tuple[int, int], weight: int) -> str:
     """How a cluster without the score beats clusters that have it; empty if it never does.
 
-    OCM counts a missing score as 0 (docs/decisions/scheduler.md#what-the-scores-do-not-say).
+    `published` are its lowest and highest value. OCM counts a missing score as 0
+    (docs/decisions/scheduler.md#what-the-scores-do-not-say).
     """
-    low, high = scorer.published
+    low, high = published
     if weight > 0 and low < 0:
         return (
-            f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it"
-            " beats real ones"
+            f"{name} can publish {low}, and a cluster without the score counts as 0: it beats real"
+            " ones"
         )
     if weight < 0 and high > 0:
         return f"with a negative weight a cluster without the score (0) beats those with {high}"

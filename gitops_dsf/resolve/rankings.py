@@ -13,12 +13,12 @@ from gitops_dsf.repository.model.apps import (
 )
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
+from gitops_dsf.resolve.external_scores import ExternalScores
 from gitops_dsf.resolve.paced_rankings import (
     hold_weights,
     is_paced,
     paced_ranking,
     ranking_terms,
-    spans,
 )
 from gitops_dsf.resolve.ranked_scores import ResolvedScore, ranked_by
 from gitops_dsf.resolve.scorer import EffectiveScorer
@@ -77,7 +77,7 @@ def resolve_ranking(
     reports a reference, the stickiness or the weights.
     """
     spec = ranking.value.spec
-    scores = ranked_by(ranking, scorers)
+    scores = ranked_by(ranking, scorers, ExternalScores(settings.external_scores))
     if scores is None:
         return None
     score_weights = [score.weight for score in scores]
@@ -89,11 +89,11 @@ def resolve_ranking(
         namespace=namespace,
         scores=scores,
         weights=weights,
-        multi_kueue=_multi_kueue(ranking, scores, scorers),
+        multi_kueue=_multi_kueue(ranking, scores),
     )
     if settings.pace is None or not is_paced(ranking, settings):
         return placement
-    held = hold_weights(score_weights, spans(scores, scorers))
+    held = hold_weights(score_weights, [score.span for score in scores])
     if held is None:
         return None
     verification = None
@@ -104,7 +104,6 @@ def resolve_ranking(
     paced = paced_ranking(
         spec.scores,
         scores,
-        scorers,
         weights=weights,
         refuges=settings.pace.refuges,
         verification=verification,
@@ -112,11 +111,7 @@ def resolve_ranking(
     return replace(placement, paced=paced, hold_weights=held)
 
 
-def _multi_kueue(
-    ranking: RankingItem,
-    scores: Sequence[ResolvedScore],
-    scorers: Mapping[str, EffectiveScorer],
-) -> MultiKueueOrder | None:
+def _multi_kueue(ranking: RankingItem, scores: Sequence[ResolvedScore]) -> MultiKueueOrder | None:
     written = multi_kueue_of(ranking)
     if written is None:
         return None
@@ -124,6 +119,6 @@ def _multi_kueue(
     return MultiKueueOrder(
         config=written.config,
         reorder_seconds=float(written.reorder_seconds),
-        terms=ranking_terms(spec.scores, scores, scorers),
+        terms=ranking_terms(spec.scores, scores),
         stickiness=float(spec.stickiness),
     )

@@ -8,7 +8,7 @@ import msgspec
 from gitops_dsf.hub.pace import Verification, VerifiedBy
 from gitops_dsf.repository.model.apps import MoveCheck, ScoredApplication
 from gitops_dsf.repository.model.base import Authored
-from gitops_dsf.resolve.paced_rankings import publication_delay
+from gitops_dsf.resolve.ranked_scores import publication_delay
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
@@ -74,7 +74,8 @@ def _revision(
 ) -> str:
     """What ends the holds of an application when it changes: the application and its scorers."""
     spec = application.spec
-    names = {reference.scorer for reference in (*spec.scores, *spec.moves.verify)}
+    names = {check.scorer for check in spec.moves.verify}
+    names.update(score.scorer for score in spec.scores if score.scorer is not None)
     written: list[Authored] = [spec]
     for name in sorted(names):
         written += [form.spec for form in variants.get(name, ())]

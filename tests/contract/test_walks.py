@@ -53,6 +53,37 @@ def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
     assert "resourceName: cpu-headroom" in (fleet / look).read_text()
 
 
+def test_scores_of_other_add_ons_rank_as_their_page_says(tmp_path: Path) -> None:
+    """docs/scores/other-add-ons.md: its declaration and its application, in a fleet."""
+    fleet = tmp_path / "fleet"
+    scaffold(target=fleet, name="fleet", extras=("examples",))
+    declaration, application = (
+        block.text
+        for block in blocks(ROOT / "docs/scores/other-add-ons.md")
+        if block.language == "yaml"
+    )
+    settings = fleet / "gitops-dsf.yaml"
+    (external,) = re.findall(r"^  externalScores:\n(?:    .+\n)+", declaration, re.MULTILINE)
+    settings.write_text(settings.read_text("utf-8").replace("spec:\n", f"spec:\n{external}", 1))
+    (fleet / "apps/training.yaml").write_text(application, "utf-8")
+    done = gitops_dsf("validate", cwd=fleet)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "training" not in done.stdout + done.stderr, "there is nothing to find about it"
+    assert gitops_dsf("render", cwd=fleet).returncode == 0
+    placement = yamlfast.load(
+        (fleet / "rendered/delivery/placement.training.yaml").read_text("utf-8")
+    )
+    configurations = placement["spec"]["prioritizerPolicy"]["configurations"]
+    assert [
+        (configuration["scoreCoordinate"].get("addOn"), configuration["weight"])
+        for configuration in configurations
+    ] == [
+        ({"resourceName": "resource-usage-score", "scoreName": "gpuClusterAvailable"}, 3),
+        ({"resourceName": "cpu-headroom", "scoreName": "cpu-headroom"}, 2),
+        (None, 1),
+    ]
+
+
 def test_many_scores_from_one_scorer_are_ranked_by_the_items_that_the_page_names(
     tmp_path: Path,
 ) -> None:

@@ -16,6 +16,7 @@ from gitops_dsf.diagnostics import Edit
 from tests.golden import (
     findings_boundaries,
     findings_cases,
+    findings_external,
     findings_maintenance,
     findings_multikueue,
     findings_pace,
@@ -62,6 +63,7 @@ GROUPS = {
     **groups(findings_boundaries),
     "pace": findings_pace.CASES,
     "maintenance": findings_maintenance.CASES,
+    "external": findings_external.CASES,
     "multikueue": findings_multikueue.CASES,
     "verification": findings_verification.CASES,
 }

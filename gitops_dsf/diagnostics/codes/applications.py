@@ -478,8 +478,9 @@ FOREIGN_SCORE = Code(
     Severity.WARNING,
     "score that no scorer here publishes",
     explanation="""
-        No scorer of this repository publishes the score. If another add-on does, all is well;
-        otherwise OCM counts it as 0 on every cluster, and it ranks nothing.
+        No scorer of this repository publishes the score. If another add-on does, declare it under
+        `spec.externalScores` of gitops-dsf.yaml. Otherwise OCM counts it as 0 on every cluster, and
+        it ranks nothing.
         """,
     bad="""
         # apps/batch.yaml
@@ -1706,4 +1707,77 @@ TOO_MANY_CLUSTERS = Code(
         `clusterSelector`, or divide them among several ScoredPlacements and AdmissionChecks.
         """,
     unshown="the smallest example has 21 clusters",
+)
+
+UNDECLARED_SCORE = Code(
+    "DSF377",
+    Severity.ERROR,
+    "score of another add-on that is not declared",
+    explanation="""
+        `spec.externalScores` of gitops-dsf.yaml has no such score. OCM counts a score that nobody
+        publishes as 0 on every cluster, and reports nothing, so a misspelt name would rank nothing.
+        Correct the name, or declare what the add-on publishes.
+        """,
+    bad="""
+        # gitops-dsf.yaml
+        spec:
+          externalScores:
+            - {resource: resource-usage-score, names: [gpuClusterAvailable]}
+        # apps/web.yaml
+        spec:
+          onMissingScore: Exclude
+          scores:
+            - addOn: {resource: resource-usage-score, name: gpuAvailable}
+        """,
+    good="""
+        # gitops-dsf.yaml
+        spec:
+          externalScores:
+            - {resource: resource-usage-score, names: [gpuClusterAvailable]}
+        # apps/web.yaml
+        spec:
+          onMissingScore: Exclude
+          scores:
+            - addOn: {resource: resource-usage-score, name: gpuClusterAvailable}
+        """,
+)
+
+UNKNOWN_MEASUREMENT = Code(
+    "DSF378",
+    Severity.ERROR,
+    "score of which nobody knows when it has measured a move",
+    explanation="""
+        Paced moves and a `demand` assume something about a score until it shows what moved. A
+        scorer says how long that takes. For a score of another add-on write `measuredAfterSeconds`
+        in `spec.externalScores`: for how long its items may still show what was before. The
+        resource-usage-collect add-on looks every 60 seconds.
+        """,
+    bad="""
+        # gitops-dsf.yaml
+        spec:
+          pace: {}
+          externalScores:
+            - {resource: resource-usage-score, names: [cpuClusterAvailable]}
+        # apps/web.yaml
+        spec:
+          placement: {numberOfClusters: 1}
+          onMissingScore: Exclude
+          scores:
+            - addOn: {resource: resource-usage-score, name: cpuClusterAvailable}
+        """,
+    good="""
+        # gitops-dsf.yaml
+        spec:
+          pace: {}
+          externalScores:
+            - resource: resource-usage-score
+              names: [cpuClusterAvailable]
+              measuredAfterSeconds: 60
+        # apps/web.yaml
+        spec:
+          placement: {numberOfClusters: 1}
+          onMissingScore: Exclude
+          scores:
+            - addOn: {resource: resource-usage-score, name: cpuClusterAvailable}
+        """,
 )

@@ -310,3 +310,26 @@ IGNORED_NAMESPACE = Code(
           name: cpu-forecast
         """,
 )
+
+EXTERNAL_SCORE = Code(
+    "DSF214",
+    Severity.ERROR,
+    "external score that something else publishes or declares",
+    explanation="""
+        `spec.externalScores` declares what other add-ons publish. What a scorer of this repository
+        publishes is known from the scorer, and `gitops-dsf-moves` belongs to the reconciler. Each
+        score is declared once, so that it has one range.
+        """,
+    bad="""
+        # gitops-dsf.yaml
+        spec:
+          externalScores:
+            - {resource: resource-usage-score, names: [cpuClusterAvailable, cpuClusterAvailable]}
+        """,
+    good="""
+        # gitops-dsf.yaml
+        spec:
+          externalScores:
+            - {resource: resource-usage-score, names: [cpuClusterAvailable, memClusterAvailable]}
+        """,
+)

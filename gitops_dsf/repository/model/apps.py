@@ -21,6 +21,7 @@ from gitops_dsf.repository.model.base import (
     LabelSelector,
     Metadata,
 )
+from gitops_dsf.repository.model.external_scores import AddOnScore
 from gitops_dsf.repository.model.field_rules import (
     Rule,
     Ruled,
@@ -144,9 +145,30 @@ class ScoreReference(Authored):
     """Name of the score item; by default the only one that the scorer can publish."""
 
 
-class Score(ScoreReference):
-    """A scorer that ranks the clusters."""
+class Score(Ruled):
+    """A score that ranks the clusters: of a scorer, or of another add-on."""
 
+    rules = (
+        exactly_one(
+            "scorer",
+            "add_on",
+            "write exactly one of scorer (a DynamicScorer of this repository) and addOn (a score of"
+            " another add-on)",
+        ),
+        Rule(
+            message="dimension is an item of a scorer; with addOn the item is addOn.name",
+            holds=lambda score: score.scorer is not None or score.dimension is None,
+            path=("dimension",),
+            json={"if": given("dimension"), "then": given("scorer")},
+        ),
+    )
+
+    scorer: Annotated[str, Field(min_length=1)] | None = None
+    """metadata.name of a DynamicScorer of this repository."""
+    dimension: Annotated[str, Field(min_length=1)] | None = None
+    """Name of the score item; by default the only one that the scorer can publish."""
+    add_on: AddOnScore | None = None
+    """In place of scorer: a score that another add-on publishes."""
     weight: Weight = 1
     """Relative weight; negative when a lower score is better."""
     demand: Annotated[int, Field(ge=0, le=MAX_DEMAND)] = 0
@@ -162,7 +184,7 @@ class Ranking(Authored):
     placement: PlacementRules = PlacementRules()
     """Which clusters may be chosen, and how many."""
     scores: Annotated[list[Score], Field(min_length=1)]
-    """Which scorers rank the clusters."""
+    """Which scores rank the clusters."""
     stickiness: Annotated[int, Field(ge=0, le=1000)] = 20
     """Score points by which another cluster must be better before the decision changes."""
     # Exclude is a CEL predicate. OCM 1.2.1 evaluates CEL when a cluster or the Placement changes,
@@ -466,7 +488,7 @@ class ScoredApplicationSpec(Ranking, Ruled):
     placement: ApplicationPlacement = ApplicationPlacement()
     """Which clusters may be chosen, and how many; or a ScoredPlacement whose decision is used."""
     scores: Annotated[list[Score], Field(min_length=1)] = []
-    """Which scorers rank the clusters; required without placement.ref."""
+    """Which scores rank the clusters; required without placement.ref."""
     moves: Moves = Moves()
     """How the application moves when the decision changes."""
 

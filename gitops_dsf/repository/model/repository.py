@@ -22,6 +22,7 @@ from gitops_dsf.repository.model.base import (
     LabelSelector,
     Metadata,
 )
+from gitops_dsf.repository.model.external_scores import ExternalScore
 from gitops_dsf.repository.model.pods import Image, PodToleration, PullSecrets, Quantity
 from gitops_dsf.repository.model.reconciler import Pace, Reconciler
 from gitops_dsf.urls.git import GIT_URLS, PUSHABLE, browsed_branch, git_fault
@@ -425,6 +426,8 @@ class FleetRepositorySpec(Authored):
     pace: Pace | None = None
     """How fast applications may move by their scores; when absent, each follows its scores at once.
     """
+    external_scores: list[ExternalScore] = []
+    """Scores of other add-ons by which applications and Placements of this repository rank."""
     delivery: Delivery = Delivery()
     """What delivers the scoring configuration to the spokes."""
     output: Output = Output()

@@ -65,15 +65,22 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
     """OCM adds the weights (docs/decisions/scheduler.md#what-the-scores-do-not-say)."""
     seen: set[tuple[int, str, str | None]] = set()
     for ranking, path, score in context.ranked:
-        scorer = context.scorers.get(score.scorer)
-        dimension = score.dimension or (scorer.only_item if scorer is not None else None)
-        key = (id(ranking), score.scorer, dimension)
+        if score.add_on is not None:
+            name = str(score.add_on)
+            dimension = None
+            position = ranking.at(*path, "addOn")
+            message = f"{score.add_on} is listed twice; the weights add up"
+        else:
+            name = score.scorer or ""
+            scorer = context.scorers.get(name)
+            dimension = score.dimension or (scorer.only_item if scorer is not None else None)
+            position = ranking.at(*path, "scorer")
+            message = f"{name} is listed twice for the same dimension; the weights add up"
+        key = (id(ranking), name, dimension)
         # OCM runs a prioritizer for each entry, and adds both results.
         if key in seen:
             yield codes.DUPLICATE_COORDINATE.at(
-                ranking.at(*path, "scorer"),
-                f"{score.scorer} is listed twice for the same dimension; the weights add up",
-                "keep one entry with the weight you mean",
+                position, message, "keep one entry with the weight you mean"
             )
         seen.add(key)
 

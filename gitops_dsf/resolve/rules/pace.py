@@ -10,7 +10,7 @@ from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.paced_rankings import hold_weights, is_paced, nearest_weights, reach, spans
+from gitops_dsf.resolve.paced_rankings import hold_weights, is_paced, nearest_weights, reach
 from gitops_dsf.resolve.ranked_scores import ranked_by
 from gitops_dsf.resolve.rankings import multi_kueue_of
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
@@ -23,7 +23,7 @@ _SCORED_SPAN = 100
 def weights_hold(context: Context) -> Iterator[Diagnostic]:
     """Scores must not outweigh the items by which a paced Placement holds and moves."""
     for ranking in context.declared.rankings:
-        scores = ranked_by(ranking, context.scorers)
+        scores = ranked_by(ranking, context.scorers, context.external_scores)
         if not is_paced(ranking, context.settings) or not scores:
             continue
         if len(scores) > MAX_TERMS:
@@ -34,7 +34,7 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
             )
             continue
         weights = [score.weight for score in scores]
-        score_spans = spans(scores, context.scorers)
+        score_spans = [score.span for score in scores]
         # The reconciler holds a Placement by Steady. The scores must never add up to as much: OCM
         # 1.2.1 breaks a tie by the name of the cluster.
         if hold_weights(weights, score_spans) is None:

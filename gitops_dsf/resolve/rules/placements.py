@@ -4,12 +4,12 @@ The CRD gives the fields, and the simulator says what OCM would do. Neither repo
 (docs/decisions/scheduler.md#traps).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from dsf_wire.dimension import can_yield
 from gitops_dsf.argocd import fields
-from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.declared import Item
@@ -25,6 +25,7 @@ from gitops_dsf.resolve.raw_placements import (
     resources_ranked_by,
     verdict_on_any_cluster,
 )
+from gitops_dsf.resolve.rules.external_scores import undeclared_hint
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
@@ -33,7 +34,7 @@ _POLICY: Final[FieldPath] = ("spec", "prioritizerPolicy")
 _GROUPS: Final[FieldPath] = ("spec", "decisionStrategy", "groupStrategy")
 _COUNT: Final[FieldPath] = ("spec", "numberOfClusters")
 _WIDEST: Final = 200
-"""Points by which built-in prioritizers, and scores that no scorer here publishes, can differ."""
+"""Points by which built-in prioritizers, and scores that nobody here declares, can differ."""
 
 
 @rule()
@@ -70,8 +71,7 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
             # reports it.
             scorer = scorers.get(resource)
             if scorer is None:
-                similar = did_you_mean(resource, scorers)
-                yield _unpublished(placement.at(*path), resource, similar)
+                yield from _of_add_on(context, placement, path, name, scorers)
                 continue
             template = scorer.dimension_format
             if not can_yield(template, name, score_name=scorer.score_name):
@@ -83,28 +83,79 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
             yield from _missing_wins(placement, path, scorer)
 
 
-def _unpublished(position: Position, resource: str, similar: str) -> Diagnostic:
-    """The finding about a score that no scorer here publishes."""
-    name = resource or "an empty name"
-    if similar:
-        return codes.UNKNOWN_SCORER.at(
-            position, f"no scorer here publishes {name}: every cluster would count as 0", similar
+def _of_add_on(
+    context: Context,
+    placement: Item[RawPlacement],
+    path: FieldPath,
+    name: str,
+    scorers: Mapping[str, EffectiveScorer],
+) -> Iterator[Diagnostic]:
+    """Findings about a score at `path` that no scorer here publishes."""
+    resource = str(value_at(placement.document.data, path))
+    external = context.external_scores
+    declared = external.of(resource, name)
+    if declared is not None:
+        if _is_required(placement.document, resource):
+            return
+        published = (declared.range.min, declared.range.max)
+        weight = _weight_at(placement, path)
+        if message := how_zero_wins(f"{resource}/{name}", published, weight):
+            yield codes.MISSING_BEATS_REAL.at(
+                placement.at(*path),
+                message,
+                "require the score in a CEL predicate; or write the range in spec.externalScores,"
+                " if the add-on publishes no such values",
+            )
+        return
+    if resource in external.names_by_resource:
+        yield codes.UNDECLARED_SCORE.at(
+            placement.at(*path[:-1], "scoreName"),
+            f"spec.externalScores of gitops-dsf.yaml has no {resource}/{name}",
+            undeclared_hint(context, resource, name),
         )
-    return codes.FOREIGN_SCORE.at(
-        position,
-        f"no scorer here publishes {name}; if no other add-on does, every cluster counts as 0",
-        "make sure that an add-on of the fleet publishes it",
+        return
+    shown = resource or "an empty name"
+    if similar := did_you_mean(resource, {*scorers, *external.names_by_resource}):
+        yield codes.UNKNOWN_SCORER.at(
+            placement.at(*path),
+            f"no scorer here publishes {shown}: every cluster would count as 0",
+            similar,
+        )
+        return
+    yield codes.FOREIGN_SCORE.at(
+        placement.at(*path),
+        f"no scorer here publishes {shown}; if no other add-on does, every cluster counts as 0",
+        "declare it under spec.externalScores of gitops-dsf.yaml, if an add-on of the fleet"
+        " publishes it",
     )
+
+
+def _is_required(document: Document, resource: str) -> bool:
+    """Whether a CEL predicate asks for this score, so that a cluster without it is not eligible."""
+    for predicate in document.items("spec", "predicates"):
+        cel = (*predicate, "requiredClusterSelector", "celSelector", "celExpressions")
+        for path in document.items(*cel):
+            text = value_at(document.data, path)
+            if isinstance(text, str) and f'.scores("{resource}")' in text:
+                return True
+    return False
+
+
+def _weight_at(placement: Item[RawPlacement], path: FieldPath) -> int:
+    """The weight of the prioritizer whose score is at `path`."""
+    own_weight = value_at(placement.document.data, (*path[:-3], "weight"))
+    # OCM's CRD has the default 1 for a weight that is left out.
+    return own_weight if isinstance(own_weight, int) else 1
 
 
 def _missing_wins(
     placement: Item[RawPlacement], path: FieldPath, scorer: EffectiveScorer
 ) -> Iterator[Diagnostic]:
     """Whether a cluster without the score at `path` beats clusters that have it."""
-    own_weight = value_at(placement.document.data, (*path[:-3], "weight"))
-    # OCM's CRD has the default 1 for a weight that is left out.
-    weight = own_weight if isinstance(own_weight, int) else 1
-    if message := how_zero_wins(scorer, weight):
+    if _is_required(placement.document, scorer.resource_name):
+        return
+    weight = _weight_at(placement, path)
+    if message := how_zero_wins(scorer.name, scorer.published, weight):
         hint = "give the scorer a scoreRange"
         if weight <= 0:
             hint = (
@@ -270,6 +321,8 @@ def _steady_for_ever(context: Context, placement: Item[RawPlacement]) -> Iterato
     if placement.value.spec.get("numberOfClusters") is None:
         return
     widths = {scorer.resource_name: scorer.width for scorer in context.scorers.values()}
+    for resource, (low, high) in context.external_scores.spans().items():
+        widths.setdefault(resource, high - low)
     prioritizers = verdict_on_any_cluster(placement.value.spec).prioritizers
     steady = 0
     lead = 0

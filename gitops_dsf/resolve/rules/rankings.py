@@ -38,7 +38,7 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
             if score.weight == 0:
                 yield codes.ZERO_WEIGHT.at(
                     ranking.at("spec", "scores", index, "weight"),
-                    f"with weight 0 the score {score.scorer} has no effect",
+                    f"with weight 0 the score {score.add_on or score.scorer} has no effect",
                     "remove the entry, or give it a weight",
                 )
 
@@ -48,8 +48,8 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
     """The requested item must be one that the scorer's format yields on every cluster."""
     # The rendered Placement names one item. On a cluster without it a score that ranks counts as 0,
     # and one that verifies is not known.
-    for ranking, path, score in context.named_scores:
-        scorer = context.scorers.get(score.scorer)
+    for ranking, path, score, name in context.named_scorers:
+        scorer = context.scorers.get(name)
         if scorer is None or not scorer.score_name:
             continue
         template = scorer.spec.score_dimension_format
@@ -60,10 +60,10 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
             if only_item is None:
                 yield codes.DIMENSION.at(
                     ranking.at(*path, "scorer"),
-                    f"{score.scorer} names its items {template}: which of them ranks the clusters"
+                    f"{name} names its items {template}: which of them ranks the clusters"
                     " is not fixed"
                     if isinstance(score, Score)
-                    else f"{score.scorer} names its items {template}: which of them verifies the"
+                    else f"{name} names its items {template}: which of them verifies the"
                     " moves is not fixed",
                     "write dimension: with one item name that every cluster publishes, or a"
                     " scoreDimensionFormat without placeholders",
@@ -71,7 +71,7 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
         elif not can_yield(template, score.dimension, score_name=scorer.score_name):
             yield codes.DIMENSION.at(
                 ranking.at(*path, "dimension"),
-                f"{score.scorer} names its items {template}, which never gives '{score.dimension}'",
+                f"{name} names its items {template}, which never gives '{score.dimension}'",
                 f"write a name of the form {template}"
                 if only_item is None
                 else f"write {only_item}, or leave dimension out",
@@ -82,10 +82,10 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
 def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
     """A missing score counts as 0 (docs/decisions/scheduler.md#what-the-scores-do-not-say)."""
     for ranking, path, score in context.ranked:
-        scorer = context.complete.get(score.scorer)
+        scorer = context.complete.get(score.scorer or "")
         if scorer is None or ranking.value.spec.on_missing_score == "Exclude":
             continue
-        if message := how_zero_wins(scorer, score.weight):
+        if message := how_zero_wins(scorer.name, scorer.published, score.weight):
             yield codes.MISSING_BEATS_REAL.at(
                 ranking.at(*path, "scorer"),
                 message,
@@ -98,7 +98,7 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
 def scores_are_published(context: Context) -> Iterator[Diagnostic]:
     """At least one cluster that may be chosen must publish each score that ranks."""
     for ranking, path, score in context.ranked:
-        scorer = context.complete.get(score.scorer)
+        scorer = context.complete.get(score.scorer or "")
         if scorer is not None:
             clusters = eligible(context, ranking)
             yield from _unpublished(context, scorer, ranking, (*path, "scorer"), clusters)

@@ -15,8 +15,7 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
     """Every scorer that ranks or verifies must exist, be able to run, and publish under a known
     name.
     """
-    for ranking, path, score in context.named_scores:
-        name = score.scorer
+    for ranking, path, _, name in context.named_scorers:
         if name in context.complete or context.declared.may_exist("DynamicScorer", name):
             continue
         position = ranking.at(*path, "scorer")

@@ -26,7 +26,7 @@ def lowest_scores_differ_from_missing_ones(context: Context) -> Iterator[Diagnos
     """
     reported: set[str] = set()
     for ranking, _, score in context.ranked:
-        scorer = context.complete.get(score.scorer)
+        scorer = context.complete.get(score.scorer or "")
         if scorer is None or scorer.name in reported or scorer.spec.score_range is None:
             continue
         low, high = scorer.published
@@ -54,11 +54,15 @@ def dead_bands_are_below_the_stickiness(context: Context) -> Iterator[Diagnostic
         total = sum(abs(score.weight) for score in spec.scores)
         if spec.placement.number_of_clusters is None or not total:
             continue
-        if any(score.scorer not in context.scorers for score in spec.scores):
+        # Other add-ons have no dead band that is known here.
+        names = [score.scorer for score in spec.scores if score.scorer is not None]
+        if not names or any(name not in context.scorers for name in names):
             continue
         weighted = 0.0
-        widest = context.scorers[spec.scores[0].scorer]
+        widest = context.scorers[names[0]]
         for score in spec.scores:
+            if score.scorer is None:
+                continue
             scorer = context.scorers[score.scorer]
             weighted += abs(score.weight) * scorer.spec.publish.deadband
             if scorer.spec.publish.deadband > widest.spec.publish.deadband:

@@ -64,8 +64,9 @@ def stickiness_can_be_overcome(context: Context) -> Iterator[Diagnostic]:
         weights = [score.weight for score in spec.scores]
         widths: list[int] = []
         for score in spec.scores:
-            if score.scorer in context.scorers:
-                widths.append(context.scorers[score.scorer].width)
+            width = context.width_of(score)
+            if width is not None:
+                widths.append(width)
         orders_jobs = multi_kueue_of(ranking) is not None
         moves = spec.placement.number_of_clusters is not None
         if not (moves or orders_jobs) or len(widths) < len(weights) or not any(weights):

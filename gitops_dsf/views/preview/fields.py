@@ -77,8 +77,8 @@ def _is_list_of_objects(value: Any) -> bool:  # noqa: ANN401 - whatever an objec
 def _title(child: Mapping[str, Any]) -> str:
     """How people call an object of a list; empty if it has no name.
 
-    It is a prioritizer's score, a toleration's key, or a name. So an object that moves to another
-    place of its list is found again.
+    It is a prioritizer's score, a score that ranks, a toleration's key, or a name. So an object
+    that moves to another place of its list is found again.
     """
     coordinate = child.get("scoreCoordinate")
     if isinstance(coordinate, Mapping):
@@ -86,7 +86,10 @@ def _title(child: Mapping[str, Any]) -> str:
         if isinstance(add_on, Mapping):
             return f"{add_on.get('resourceName')}/{add_on.get('scoreName')}"
         return str(coordinate.get("builtIn") or "")
-    for key in ("groupName", "name", "key", "scorer"):
+    add_on = child.get("addOn")
+    if isinstance(add_on, Mapping):
+        return f"{add_on.get('resource')}/{add_on.get('name')}"
+    for key in ("groupName", "name", "key", "scorer", "resource"):
         if isinstance(child.get(key), str):
             return str(child[key])
     return ""

@@ -255,7 +255,10 @@ def _written(ranking: Ranking) -> WrittenPlacement:
 
 def _score_text(score: Score) -> str:
     """`cpu`, `cost x-2`, or `cost/spot` where people name the item."""
-    name = f"{score.scorer}/{score.dimension}" if score.dimension else score.scorer
+    if score.add_on is not None:
+        name = str(score.add_on)
+    else:
+        name = f"{score.scorer}/{score.dimension}" if score.dimension else str(score.scorer)
     return name if score.weight == 1 else f"{name} x{score.weight}"
 
 

@@ -1,0 +1,146 @@
+"""Checks scores of other add-ons: that they are declared, and what is known of who publishes them.
+
+OCM counts a score that nobody publishes as 0 on every cluster, and reports nothing. Of a score of
+this repository the scorer shows how it is named. Of any other one only `spec.externalScores` does.
+"""
+
+from collections.abc import Iterator
+
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.repository.load import FieldPath
+from gitops_dsf.repository.model.apps import Score
+from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.external_scores import ScoreKey
+from gitops_dsf.resolve.paced_rankings import is_paced
+from gitops_dsf.resolve.ranked_scores import how_zero_wins
+from gitops_dsf.resolve.rules.registry import SETTINGS, rule
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.wording import names_text
+
+
+@rule(needs=("FleetRepository", "DynamicScorer"))
+def external_scores_are_declared(context: Context) -> Iterator[Diagnostic]:
+    """A score that nobody publishes counts as 0 everywhere, so a misspelt name must be seen."""
+    published = {scorer.resource_name: scorer for scorer in context.scorers.values()}
+    for ranking, path, score in context.ranked:
+        add_on = score.add_on
+        if add_on is None or context.external_scores.of(add_on.resource, add_on.name):
+            continue
+        if add_on.resource in published:
+            yield _of_scorer(ranking, path, score, published[add_on.resource])
+            continue
+        yield codes.UNDECLARED_SCORE.at(
+            ranking.at(*path, "addOn"),
+            f"spec.externalScores of gitops-dsf.yaml has no {add_on}",
+            undeclared_hint(context, add_on.resource, add_on.name),
+        )
+
+
+def undeclared_hint(context: Context, resource: str, name: str) -> str:
+    """What to write instead of a score that is not declared."""
+    external = context.external_scores
+    if similar := external.closest(resource, name):
+        return f"did you mean {similar}?"
+    if not external.texts:
+        return "declare it there with its resource and names, if an add-on publishes it"
+    declared = names_text(external.texts, most=8)
+    return (
+        "declare it there with its resource and names, if an add-on publishes it; declared is"
+        f" {declared}"
+    )
+
+
+def _of_scorer(
+    ranking: RankingItem, path: FieldPath, score: Score, scorer: EffectiveScorer
+) -> Diagnostic:
+    """The finding about a score of this repository that is named as one of another add-on."""
+    name = "" if score.add_on is None else score.add_on.name
+    edits = [Edit((*path, "scorer"), value=scorer.name), Edit((*path, "addOn"))]
+    if name != scorer.only_item:
+        edits.insert(1, Edit((*path, "dimension"), value=name))
+    return codes.BAD_VALUE.at(
+        ranking.at(*path, "addOn", "resource"),
+        f"the scorer {scorer.name} of this repository publishes {scorer.resource_name}",
+        f"write scorer: {scorer.name} in place of addOn",
+        edits=tuple(edits),
+    )
+
+
+@rule(needs=(SETTINGS,))
+def external_scores_are_of_others(context: Context) -> Iterator[Diagnostic]:
+    """A score has one publisher, and is declared once."""
+    published = {scorer.resource_name: scorer for scorer in context.scorers.values()}
+    seen = set[ScoreKey]()
+    for index, external in enumerate(context.settings.external_scores):
+        path: FieldPath = ("spec", "externalScores", index)
+        resource = external.resource
+        if resource in published:
+            yield codes.EXTERNAL_SCORE.at(
+                context.repository.at(*path, "resource"),
+                f"the scorer {published[resource].name} of this repository publishes {resource}",
+                "remove this entry, and name the scorer where it ranks",
+            )
+        elif resource == MOVES_SCORE:
+            yield codes.EXTERNAL_SCORE.at(
+                context.repository.at(*path, "resource"),
+                f"the AddOnPlacementScore {MOVES_SCORE} carries out paced moves, and ranks nothing",
+                "remove this entry",
+            )
+        for position, name in enumerate(external.names):
+            if (resource, name) in seen:
+                yield codes.EXTERNAL_SCORE.at(
+                    context.repository.at(*path, "names", position),
+                    f"{resource}/{name} is declared twice",
+                    "keep one of both, with the range that the add-on publishes",
+                )
+            seen.add((resource, name))
+
+
+@rule()
+def missing_external_scores_lose(context: Context) -> Iterator[Diagnostic]:
+    """A cluster on which the add-on does not run counts as 0."""
+    for ranking, path, score in context.ranked:
+        add_on = score.add_on
+        if add_on is None or ranking.value.spec.on_missing_score == "Exclude":
+            continue
+        declared = context.external_scores.of(add_on.resource, add_on.name)
+        if declared is None:
+            continue
+        published = (declared.range.min, declared.range.max)
+        if message := how_zero_wins(str(add_on), published, score.weight):
+            yield codes.MISSING_BEATS_REAL.at(
+                ranking.at(*path, "addOn"),
+                message,
+                "write onMissingScore: Exclude; or the range in spec.externalScores, if the add-on"
+                " publishes no such values",
+            )
+
+
+@rule(needs=("FleetRepository",))
+def it_is_known_when_they_have_measured(context: Context) -> Iterator[Diagnostic]:
+    """Without that, moves would follow scores that do not show the last move yet."""
+    for ranking, path, score in context.ranked:
+        add_on = score.add_on
+        if add_on is None or not (score.demand or is_paced(ranking, context.settings)):
+            continue
+        declared = context.external_scores.of(add_on.resource, add_on.name)
+        if declared is None or declared.measured_after_seconds is not None:
+            continue
+        if score.demand:
+            yield codes.UNKNOWN_MEASUREMENT.at(
+                ranking.at(*path, "demand"),
+                f"a demand of {add_on} is assumed until it is measured, and nothing says when that"
+                " is",
+                f"write measuredAfterSeconds for {add_on.resource} in spec.externalScores, or"
+                " remove demand",
+            )
+        else:
+            yield codes.UNKNOWN_MEASUREMENT.at(
+                ranking.at(*path, "addOn"),
+                f"paced moves wait until {add_on} has measured the last one, and nothing says when"
+                " that is",
+                f"write measuredAfterSeconds for {add_on.resource} in spec.externalScores, or"
+                " moves.pace: None",
+            )

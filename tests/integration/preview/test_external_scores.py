@@ -1,0 +1,138 @@
+"""Applications that rank by the scores of other add-ons, as every verb shows them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_dsf.hub.scores import score_of
+from tests.integration.preview.gitfleet import GitFleet, Run, application, save, snapshot
+from tests.support import yamlfast
+
+USAGE = "resource-usage-score"
+FREE_GPUS = {"eu-1": -100, "eu-2": -70, "us-1": -20}
+"""As the add-on publishes 0, 3 and 8 free GPUs."""
+
+
+def usage(name: str = "gpuClusterAvailable", weight: int = 1) -> dict[str, Any]:
+    return {"addOn": {"resource": USAGE, "name": name}, "weight": weight}
+
+
+def training(*scores: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    missing = {"onMissingScore": "Exclude"}
+    return application("training", scores=list(scores), **missing | spec)
+
+
+@pytest.fixture
+def declared(fleet: GitFleet) -> GitFleet:
+    """A fleet whose settings declare the scores of the add-on."""
+    settings = yamlfast.load((fleet.path / "gitops-dsf.yaml").read_text("utf-8"))
+    settings["spec"]["externalScores"] = [
+        {"resource": USAGE, "names": ["cpuClusterAvailable", "gpuClusterAvailable"]}
+    ]
+    fleet.write("gitops-dsf.yaml", settings)
+    fleet.write("apps/training.yaml", training(usage()))
+    fleet.commit("training")
+    return fleet
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Path:
+    """A hub on which the add-on publishes without an end, as it does."""
+    known = snapshot()
+    column = {
+        name: score_of({"cpuClusterAvailable": 0, "gpuClusterAvailable": value})
+        for name, value in FREE_GPUS.items()
+    }
+    known.scores[USAGE] = column
+    return save(known, tmp_path / "hub")
+
+
+def prioritizers(fleet: GitFleet, run: Run) -> list[dict[str, Any]]:
+    run("render", fleet.path)
+    text = (fleet.path / "rendered/delivery/placement.training.yaml").read_text("utf-8")
+    configurations: list[dict[str, Any]] = yamlfast.load(text)["spec"]["prioritizerPolicy"][
+        "configurations"
+    ]
+    return configurations
+
+
+def test_it_is_rendered_as_ocm_reads_it_beside_a_scorer(declared: GitFleet, run: Run) -> None:
+    declared.write("apps/training.yaml", training({"scorer": "cpu", "weight": 2}, usage(weight=-1)))
+    assert prioritizers(declared, run) == [
+        {
+            "scoreCoordinate": {
+                "type": "AddOn",
+                "addOn": {"resourceName": "cpu", "scoreName": "cpu"},
+            },
+            "weight": 2,
+        },
+        {
+            "scoreCoordinate": {
+                "type": "AddOn",
+                "addOn": {"resourceName": USAGE, "scoreName": "gpuClusterAvailable"},
+            },
+            "weight": -1,
+        },
+    ]
+
+
+def test_a_cluster_without_the_add_on_is_excluded(declared: GitFleet, run: Run) -> None:
+    run("render", declared.path)
+    text = (declared.path / "rendered/delivery/placement.training.yaml").read_text("utf-8")
+    (predicate,) = yamlfast.load(text)["spec"]["predicates"]
+    assert predicate["requiredClusterSelector"]["celSelector"]["celExpressions"] == [
+        (
+            'managedCluster.scores("resource-usage-score")'
+            '.exists(score, score.name == "gpuClusterAvailable")'
+        )
+    ]
+
+
+def test_simulate_and_explain_use_the_present_values_of_the_hub(
+    declared: GitFleet, hub: Path, run: Run
+) -> None:
+    placements = run.json("simulate", declared.path, "--scores", hub)["placements"]
+    (verdict,) = [item for item in placements if item["placement"] == "argocd/training"]
+    assert verdict["ranked"] == ["us-1"]
+    assert verdict["scores"] == {"eu-1": -100, "eu-2": -70, "us-1": -20}
+    assert "ranked by: resource-usage-score/gpuClusterAvailable x1" in run(
+        "explain", "training", declared.path, "--scores", hub
+    )
+    (flip,) = run.json("explain", "training", "eu-2", declared.path, "--scores", hub)["flips"]
+    assert flip["name"] == "AddOn/resource-usage-score/gpuClusterAvailable"
+    assert (flip["score"], flip["needed"]) == (-70, -20)
+
+
+def test_a_pull_request_that_ranks_by_it_shows_who_moves(
+    declared: GitFleet, hub: Path, run: Run
+) -> None:
+    """By CPU guestbook is on eu-1, which has no GPUs."""
+    declared.write("apps/guestbook.yaml", application("guestbook", scores=[usage()]))
+    (move,) = run.compared(declared, "--scores", hub)["moves"]
+    assert (move["application"], move["from"], move["to"]) == (
+        "argocd/guestbook",
+        ["eu-1"],
+        ["us-1"],
+    )
+    shown = run.shown(declared, "--scores", hub)
+    assert "`spec.scores[resource-usage-score/gpuClusterAvailable]`: added, weight 1" in shown
+    assert (
+        "eu-1: 90 points -> -100 points (cpu x1->out: 90 -> -,"
+        " resource-usage-score/gpuClusterAvailable x1: - -> -100)"
+    ) in shown
+
+
+def test_a_new_application_is_shown_with_the_score_as_written(
+    declared: GitFleet, hub: Path, run: Run
+) -> None:
+    declared.write("apps/other.yaml", application("other", scores=[usage(weight=2)]))
+    (move,) = run.compared(declared, "--scores", hub)["moves"]
+    assert move["placement"]["scores"] == ["resource-usage-score/gpuClusterAvailable x2"]
+
+
+def test_a_declaration_that_changes_is_shown_by_its_name(declared: GitFleet, run: Run) -> None:
+    settings = yamlfast.load((declared.path / "gitops-dsf.yaml").read_text("utf-8"))
+    settings["spec"]["externalScores"][0]["range"] = {"min": 0, "max": 100}
+    declared.write("gitops-dsf.yaml", settings)
+    assert "spec.externalScores[resource-usage-score].range.min" in run.shown(declared)
