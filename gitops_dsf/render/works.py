@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from dsf_wire.constants import AGENT_NAMESPACE
-from dsf_wire.measures import METRICS_API, SOURCE_TYPE, select
+from dsf_wire.measures import DEVICES_API, METRICS_API, SOURCE_TYPE, Measure, select
 from dsf_wire.summary import ScorerSummary, encode_one
 from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit, scalar
@@ -188,15 +188,21 @@ def readers_of(configuration: Configuration) -> list[Object]:
 
 
 def _measure_rights(summaries: Iterable[ScorerSummary]) -> list[Object]:
-    """For scorers that count nodes and pods. Only scorers of usage bring the right to read it."""
+    """For scorers that count nodes and pods.
+
+    Only scorers of usage or devices bring the right to read those.
+    """
     queries = [summary.source_query for summary in summaries if summary.source_type == SOURCE_TYPE]
     if not queries:
         return []
+    measures: list[Measure] = []
+    for query in queries:
+        measures += [selection.measure for selection in select(query)]
     usage: Object | None = None
-    if any(_needs_usage(query) for query in queries):
+    if any(measure.needs_usage for measure in measures):
         usage = rule(METRICS_API, "nodes", verbs=("get", "list"))
-    return filled("agent-measures.yaml", usage=usage)
-
-
-def _needs_usage(query: str) -> bool:
-    return any(selection.measure.needs_usage for selection in select(query))
+    devices: list[Object] = []
+    if any(measure.needs_devices for measure in measures):
+        for resource in ("resourceslices", "resourceclaims"):
+            devices.append(rule(DEVICES_API, resource, verbs=("get", "list", "watch")))
+    return filled("agent-measures.yaml", usage=usage, devices=devices)

@@ -55,9 +55,8 @@ def _series_of_measures(
     query = scorer.spec.source.params.query
     with suppress(MeasureError):
         for part, selection in zip(split(query), select(query), strict=True):
-            each_resource = selection.measure.resource == "extended" and selection.resource is None
             each_node = selection.measure.per_node and "node" not in names
-            yield SeriesOfExpression(offset=part.offset, share=each_resource or each_node)
+            yield SeriesOfExpression(offset=part.offset, share=selection.has_several or each_node)
 
 
 def has_single_results(scorer: EffectiveScorer) -> bool:

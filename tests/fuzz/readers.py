@@ -21,7 +21,7 @@ import numpy as np
 from dsf_agent.errors import AgentError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import SeriesText
-from dsf_agent.kubernetes import objects
+from dsf_agent.kubernetes import devices, objects
 from dsf_agent.kubernetes.values import Totals, samples
 from dsf_agent.scoring import batches as scoring_batches
 from dsf_agent.scoring import query as scoring_query
@@ -233,6 +233,8 @@ def kubernetes(content: bytes) -> None:
     Every measure is a number, and nothing is left of objects that are gone.
     """
     totals, pods = Totals(), dict[str, objects.Pod]()
+    of_devices, slices = devices.DeviceTotals(), dict[str, devices.ResourceSlice]()
+    claims = dict[str, tuple[devices.DeviceId, ...]]()
     usage: Mapping[str, objects.NodeUsage] = {}
     for line in content.split(b"\n"):
         with suppress(msgspec.MsgspecError, ValueError, RecursionError):
@@ -244,14 +246,30 @@ def kubernetes(content: bytes) -> None:
             pods[key] = pod
         with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             usage = objects.usage(msgspec.json.decode(line, type=objects.NodeMetricsList))
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            name, part = devices.resource_slice(msgspec.Raw(line))
+            of_devices.slice_changed(name, slices.get(name), part)
+            slices[name] = part
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            key, given = devices.resource_claim(msgspec.Raw(line))
+            of_devices.claim_changed(key, claims.get(key), given)
+            claims[key] = given
+    counts = of_devices.counts(now=0.0)
+    for by_node in counts.values():
+        for counted in by_node.values():
+            assert counted.allocated + counted.available <= counted.allocatable, counted
     for measure in measures.MEASURES.values():
-        for sample in samples(measures.Selection(measure=measure), totals=totals, usage=usage):
+        selection = measures.Selection(measure=measure)
+        for sample in samples(selection, totals=totals, usage=usage, devices=counts):
             assert math.isfinite(sample.value), (measure.name, sample)
     names = {*totals.nodes, *(pod.node for pod in pods.values())}
     for key, pod in pods.items():
         totals.pod_changed(key, pod, None)
     assert (totals.pending, totals.unschedulable) == (0, 0)
     assert not any(totals.requested(name) for name in names)
+    for name, part in slices.items():
+        of_devices.slice_changed(name, part, None)
+    assert of_devices.counts(now=0.0) == {}
 
 
 def history(content: bytes) -> None:
@@ -463,7 +481,10 @@ READERS: Final[Mapping[str, Reader]] = {
             '"conditions":[{"type":"Ready","status":"True"}]', '"containers":[{"name":"', '"resources":{',
             '"requests":{"cpu":"', '"memory":"', '"initContainers":[', '"restartPolicy":"Always"',
             '"overhead":{', '"phase":"Pending"', '"allocatedResources":{', '"items":[', '"usage":{',
-            '"cpu":"1e999"', "100m", "8Gi", "1e-9", "nvidia.com/gpu", "null", "}", "]", ",", "\n",
+            '"driver":"', '"pool":{"name":"', '"generation":', '"resourceSliceCount":', '"devices":[{"name":"',
+            '"allNodes":true', '"perDeviceNodeSelection":true', '"sharedCounters":[{"name":"', '"counters":{"',
+            '"value":"', '"consumesCounters":[{"counterSet":"', '"allocation":{"devices":{"results":[{',
+            '"device":"', '"adminAccess":true', '"cpu":"1e999"', "100m", "8Gi", "1e-9", "nvidia.com/gpu", "null", "}", "]", ",", "\n",
         ),
     ),
     "history": Reader(

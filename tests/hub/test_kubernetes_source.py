@@ -43,11 +43,21 @@ CLUSTER_VALUES = {
     "nodes_usable": 2.0,
     "pods_unschedulable": 1.0,
     'extended_available{resource="nvidia.com/gpu"}': 3.0,
+    # 4 on n1, of which one is tainted, and 2 partitions of n2 that do not fit together. The device
+    # of the cordoned node is not offered.
+    'devices_allocatable{driver="gpu.example.com"}': 5.0,
+    # The claim of a monitor and that of the tainted device do not count.
+    'devices_allocated{driver="gpu.example.com"}': 2.0,
+    'devices_available{driver="gpu.example.com"}': 2.0,
+    'devices_available_ratio{driver="gpu.example.com"}': 0.4,
+    # A fabric that all nodes reach, in two slices of its newest generation.
+    'devices_allocatable{driver="fabric.example.com"}': 2.0,
 }
 NODE_VALUES = {
     "node_cpu_available_cores": {"n1": 3.2, "n2": 2.25},
     "node_memory_available_ratio": {"n1": 28.25 / 32, "n2": 13.875 / 16},
     "node_ready": {"cordoned": 1.0, "n1": 1.0, "n2": 1.0},
+    'node_devices_available{driver="gpu.example.com"}': {"n1": 2.0, "n2": 0.0},
 }
 
 
@@ -111,6 +121,95 @@ SANDBOX = manifest(
     "sandbox",
     handler="sandbox",
     overhead={"podFixed": {"cpu": "250m", "memory": "128Mi"}},
+)
+
+
+def resource_slice(
+    name: str,
+    driver: str,
+    pool: str,
+    *devices: Object,
+    generation: int = 1,
+    count: int = 1,
+    **more: Any,
+) -> Object:
+    numbers = {"generation": generation, "resourceSliceCount": count}
+    spec = {"driver": driver, "pool": {"name": pool, **numbers}, **more}
+    spec |= {"devices": list(devices)} if devices else {}
+    return manifest("resource.k8s.io/v1/ResourceSlice", name, spec=spec)
+
+
+def partition(name: str, slots: str) -> Object:
+    consumed = {"counterSet": "gpu-0", "counters": {"slots": {"value": slots}}}
+    return {"name": name, "consumesCounters": [consumed]}
+
+
+GPU, FABRIC = "gpu.example.com", "fabric.example.com"
+BROKEN = {"key": "gpu.example.com/broken", "effect": "NoSchedule"}
+SLOTS = [{"name": "gpu-0", "counters": {"slots": {"value": "4"}}}]
+SLICES = (
+    resource_slice(
+        "n1-gpus",
+        GPU,
+        "n1",
+        {
+            "name": "gpu-0",
+            "attributes": {"model": {"string": "a"}},
+            "capacity": {"memory": {"value": "80Gi"}},
+        },
+        {"name": "gpu-1"},
+        {"name": "gpu-2"},
+        {"name": "gpu-3", "taints": [BROKEN]},
+        nodeName="n1",
+    ),
+    resource_slice("n2-counters", GPU, "n2", count=2, nodeName="n2", sharedCounters=SLOTS),
+    resource_slice(
+        "n2-gpus",
+        GPU,
+        "n2",
+        partition("whole", "4"),
+        partition("half", "2"),
+        count=2,
+        nodeName="n2",
+    ),
+    resource_slice("cordoned-gpus", GPU, "cordoned", {"name": "gpu-0"}, nodeName="cordoned"),
+    resource_slice(
+        "fabric-old", FABRIC, "fabric", *({"name": f"old-{n}"} for n in range(5)), allNodes=True
+    ),
+    *(
+        resource_slice(
+            f"fabric-{n}",
+            FABRIC,
+            "fabric",
+            {"name": f"port-{n}"},
+            generation=2,
+            count=2,
+            allNodes=True,
+        )
+        for n in range(2)
+    ),
+)
+
+
+def claim(name: str, pool: str, device: str, *, monitors: bool = False) -> tuple[Object, Object]:
+    """A claim, and its status, which the scheduler writes."""
+    admin = {"adminAccess": True} if monitors else {}
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu", **admin}}
+    plain = manifest(
+        "resource.k8s.io/v1/ResourceClaim",
+        name,
+        namespace=NAMESPACE,
+        spec={"devices": {"requests": [request]}},
+    )
+    result = {"request": "gpu", "driver": GPU, "pool": pool, "device": device, **admin}
+    return plain, {"allocation": {"devices": {"results": [result]}}}
+
+
+CLAIMS = (
+    claim("training", "n1", "gpu-0"),
+    claim("on-broken", "n1", "gpu-3"),
+    claim("monitor", "n1", "gpu-1", monitors=True),
+    claim("inference", "n2", "half"),
 )
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 STATES: dict[str, Object] = {
@@ -190,7 +289,9 @@ def scene(
 def populated(spoke: Client) -> Iterator[None]:
     """Nodes and pods of the cluster, while the block runs."""
     with ExitStack() as stack:
-        spoke.apply(manifest("v1/Namespace", NAMESPACE))
+        # Only there claims may ask for admin access.
+        admin = {"resource.kubernetes.io/admin-access": "true"}
+        spoke.apply(manifest("v1/Namespace", NAMESPACE, meta={"labels": admin}))
         stack.callback(spoke.delete, "v1/Namespace", NAMESPACE)
         spoke.apply(SANDBOX)
         stack.callback(spoke.delete, "node.k8s.io/v1/RuntimeClass", "sandbox")
@@ -204,7 +305,26 @@ def populated(spoke: Client) -> Iterator[None]:
             stack.callback(remove, spoke, name)
             status = STATES.get(name, {"phase": "Running"})
             spoke.patch_status("v1/Pod", name, status, namespace=NAMESPACE)
+        for item in SLICES:
+            spoke.create(item)
+            name = item["metadata"]["name"]
+            stack.callback(spoke.delete, "resource.k8s.io/v1/ResourceSlice", name)
+        for item, status in CLAIMS:
+            allocate(spoke, item, status)
+            stack.callback(
+                spoke.delete,
+                "resource.k8s.io/v1/ResourceClaim",
+                item["metadata"]["name"],
+                namespace=NAMESPACE,
+            )
         yield
+
+
+def allocate(spoke: Client, item: Object, status: Object) -> None:
+    """Creates a claim and gives it a device, as the scheduler does."""
+    spoke.create(item)
+    name = item["metadata"]["name"]
+    spoke.patch_status("resource.k8s.io/v1/ResourceClaim", name, status, namespace=NAMESPACE)
 
 
 def remove(spoke: Client, name: str) -> None:
@@ -232,9 +352,30 @@ def test_a_new_pod_changes_the_score_on_the_hub(scene: Scene) -> None:
         remove(scene.spoke, "burst")
 
 
+def test_a_new_claim_changes_the_measure(scene: Scene) -> None:
+    """Also of the fabric, whose driver replaces its devices by a third generation meanwhile."""
+    available = 'devices_available{driver="gpu.example.com"}'
+    ports = 'devices_allocatable{driver="fabric.example.com"}'
+    scene.expect(available, {"": 2.0})
+    allocate(scene.spoke, *claim("burst", "n1", "gpu-2"))
+    newer = resource_slice(
+        "fabric-new", FABRIC, "fabric", {"name": "port-0"}, generation=3, allNodes=True
+    )
+    scene.spoke.create(newer)
+    try:
+        scene.expect(available, {"": 1.0})
+        scene.expect(ports, {"": 1.0})
+    finally:
+        scene.spoke.delete("resource.k8s.io/v1/ResourceClaim", "burst", namespace=NAMESPACE)
+        scene.spoke.delete("resource.k8s.io/v1/ResourceSlice", "fabric-new")
+
+
 def test_the_agent_reads_nodes_and_pods_and_no_more(scene: Scene) -> None:
     assert len(scene.account.list("v1/Node")) == len(NODES)
+    assert len(scene.account.list("resource.k8s.io/v1/ResourceClaim")) == len(CLAIMS)
     with pytest.raises(ApiError, match="403 Forbidden"):
         scene.account.list("v1/Secret")
     with pytest.raises(ApiError, match="403 Forbidden"):
         scene.account.delete("v1/Pod", "gpu", namespace=NAMESPACE)
+    with pytest.raises(ApiError, match="403 Forbidden"):
+        scene.account.delete("resource.k8s.io/v1/ResourceSlice", "n1-gpus")

@@ -32,6 +32,7 @@ MEASURES = (
     "memory_used_ratio; pods_pending",
     "node_cpu_available_cores",
     'extended_available{resource="nvidia.com/gpu"}',
+    'devices_available{driver="gpu.example.com"}; nodes_ready',
 )
 """Queries of source type Kubernetes. Each is PromQL, too."""
 HUB_QUERIES = (

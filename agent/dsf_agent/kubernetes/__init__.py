@@ -1,1 +1,1 @@
-"""Nodes and pods of the agent's own cluster, and the measures that are counted from them."""
+"""Nodes, pods and devices of the agent's own cluster, and the measures counted from them."""

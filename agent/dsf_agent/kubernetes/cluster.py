@@ -1,26 +1,33 @@
-"""Follows nodes and pods of the agent's own cluster while a scorer needs them.
+"""Follows nodes, pods and devices of the agent's own cluster while a scorer needs them.
 
 Scorers that run are told of changes.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar
 from weakref import WeakSet
 
 import msgspec
 
 from dsf_agent.endpoints.apiserver import ApiServer, reason_of
 from dsf_agent.errors import AgentError
-from dsf_agent.kubernetes import objects
-from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
+from dsf_agent.kubernetes import devices, objects
+from dsf_agent.kubernetes.devices import CountsByNode, DeviceTotals
+from dsf_agent.kubernetes.objects import NodeUsage
 from dsf_agent.kubernetes.trigger import Trigger
 from dsf_agent.kubernetes.values import Totals, samples
 from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
-from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection
+from dsf_wire.measures import (
+    DEVICES_API,
+    METRICS_API,
+    SOURCE_TYPE,
+    MeasureError,
+    Selection,
+    select,
+)
 from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 
@@ -34,20 +41,84 @@ RESTART_SECONDS: Final = 30.0
 USAGE_SECONDS: Final = 15.0
 """How long an answer of metrics.k8s.io is used. metrics-server measures every 15 s by default."""
 USAGE_PATH: Final = f"/apis/{METRICS_API}/v1beta1/nodes"
+DEVICES_PATH: Final = f"/apis/{DEVICES_API}/v1"
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 Labelled = tuple[bytes, float]
 """The labels of a series as JSON, and its value."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Following:
-    """The informers, and what is counted from them."""
+class _Counts(Generic[T]):
+    """What is counted from some resources, by informers that run while they are needed.
 
-    nodes: Informer[Node]
-    pods: Informer[Pod]
-    totals: Totals
+    ``what`` names them in messages. ``count`` makes new informers, and what they count.
+    """
+
+    def __init__(
+        self, *, what: str, count: Callable[[ApiServer], tuple[T, tuple[Informer[Any], ...]]]
+    ) -> None:
+        self._what = what
+        self._count = count
+        self._following: tuple[T, tuple[Informer[Any], ...]] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def follow(self, server: ApiServer | None, *, wanted: bool) -> None:
+        """Starts or stops the informers. Calls must not overlap."""
+        if not wanted and self._task is not None:
+            stopping = self._task
+            self._task = None
+            self._following = None
+            log.info("no scorer needs %s any more, so they are not followed", self._what)
+            stopping.cancel()
+            await asyncio.gather(stopping, return_exceptions=True)
+        if wanted and self._task is None and server is not None:
+            self._following = self._count(server)
+            self._task = asyncio.create_task(self._run(server), name=f"follow {self._what}")
+
+    async def ready(self, *, wait_seconds: float) -> T:
+        """What is counted from complete lists. Raises AgentError."""
+        if self._following is None:
+            raise AgentError(f"{self._what} are not followed at the moment", reason=Reason.INTERNAL)
+        counted, informers = self._following
+        try:
+            async with asyncio.timeout(wait_seconds):
+                for informer in informers:
+                    # Not `synced`: if the first attempt fails, the cycle says why at once.
+                    await informer.attempted.wait()
+        except TimeoutError as error:
+            msg = f"the lists of {self._what} were not complete after {wait_seconds:g} s"
+            raise AgentError(msg, reason=Reason.TIMEOUT) from error
+        for informer in informers:
+            _check(informer)
+        return counted
+
+    async def _run(self, server: ApiServer) -> None:
+        """Runs the informers. If a bug ends one of them, new ones start after a pause."""
+        while True:
+            informers = self._following[1] if self._following is not None else ()
+            tasks = [
+                asyncio.create_task(informer.run(), name=f"follow {informer.resource}")
+                for informer in informers
+            ]
+            try:
+                await asyncio.gather(*tasks)
+            except Exception:
+                self._following = None
+                log.exception(
+                    "following %s failed because of a bug in the agent, it starts again in %.0f s",
+                    self._what,
+                    RESTART_SECONDS,
+                    extra={"reason": Reason.INTERNAL.value},
+                )
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.sleep(RESTART_SECONDS)
+            self._following = self._count(server)
 
 
 class ClusterInformers:
@@ -59,37 +130,34 @@ class ClusterInformers:
     def __init__(self, *, server: ApiServer | None, wait_seconds: float) -> None:
         self._triggers: WeakSet[Trigger] = WeakSet()
         """Those of the scorers that run."""
+        self._of_devices: WeakSet[Trigger] = WeakSet()
+        """Those of the scorers that measure devices."""
         self._server = server
         self._wait_seconds = wait_seconds
-        self._following: _Following | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._totals = _Counts(what="nodes and pods", count=self._count_pods)
+        self._devices = _Counts(what="ResourceSlices and ResourceClaims", count=self._count_devices)
         self._usage: Mapping[str, NodeUsage] = {}
         self._usage_at: float | None = None
         """Monotonic time of the last answer of metrics.k8s.io."""
         self._usage_lock = asyncio.Lock()
 
-    def trigger(self) -> Trigger:
+    def trigger(self, scorer: ScorerSummary) -> Trigger:
         """A new trigger, which is told of changes while somebody has it."""
         trigger = Trigger()
         self._triggers.add(trigger)
+        if _measures_devices(scorer):
+            self._of_devices.add(trigger)
         return trigger
 
     async def follow(self, scorers: Iterable[ScorerSummary]) -> None:
         """Starts or stops what these scorers need. Calls must not overlap."""
-        wanted = any(scorer.source_type == SOURCE_TYPE for scorer in scorers)
-        if not wanted and self._task is not None:
-            stopping = self._task
-            self._task = None
-            self._following = None
+        measuring = [scorer for scorer in scorers if scorer.source_type == SOURCE_TYPE]
+        if not measuring:
             self._usage = {}
             self._usage_at = None
-            log.info("no scorer needs nodes and pods any more, so they are not followed")
-            stopping.cancel()
-            await asyncio.gather(stopping, return_exceptions=True)
-        if wanted and self._task is None and self._server is not None:
-            self._following = self._new(self._server)
-            run = self._run(self._following, server=self._server)
-            self._task = asyncio.create_task(run, name="follow nodes and pods")
+        await self._totals.follow(self._server, wanted=bool(measuring))
+        # Only these measures need an API that many clusters lack.
+        await self._devices.follow(self._server, wanted=any(map(_measures_devices, measuring)))
 
     async def close(self) -> None:
         """Stops everything."""
@@ -97,54 +165,39 @@ class ClusterInformers:
 
     async def read(self, selections: Sequence[Selection]) -> list[Labelled]:
         """The present samples of these expressions, in order. Raises AgentError."""
-        following = await self._ready()
-        # Only these measures need metrics-server, which many clusters lack.
-        needs_usage = any(selection.measure.needs_usage for selection in selections)
-        usage = await self._current_usage() if needs_usage else {}
-        labelled: list[Labelled] = []
-        for selection in selections:
-            name = selection.measure.name
-            for sample in samples(selection, totals=following.totals, usage=usage):
-                labels = msgspec.json.encode({"__name__": name, **dict(sample.labels)})
-                labelled.append((labels, sample.value))
-            await asyncio.sleep(0)
-        return labelled
-
-    async def _ready(self) -> _Following:
-        """The informers with complete lists. Raises AgentError."""
         if self._server is None:
             raise AgentError(
                 "the agent knows no API server of its own cluster: it does not run in a pod, and"
                 " --spoke-kubeconfig is not set",
                 reason=Reason.BAD_CREDENTIALS,
             )
-        following = self._following
-        if following is None:
-            raise AgentError(
-                "nodes and pods are not followed at the moment", reason=Reason.INTERNAL
-            )
-        try:
-            async with asyncio.timeout(self._wait_seconds):
-                for informer in (following.nodes, following.pods):
-                    # Not `synced`: if the first attempt fails, the cycle says why at once.
-                    await informer.attempted.wait()
-        except TimeoutError as error:
-            msg = f"the lists of nodes and pods were not complete after {self._wait_seconds:g} s"
-            raise AgentError(msg, reason=Reason.TIMEOUT) from error
-        _check(following.nodes)
-        _check(following.pods)
-        return following
+        totals = await self._totals.ready(wait_seconds=self._wait_seconds)
+        counts: Mapping[str, CountsByNode] = {}
+        if any(selection.measure.needs_devices for selection in selections):
+            of_devices = await self._devices.ready(wait_seconds=self._wait_seconds)
+            counts = of_devices.counts(now=monotonic())
+        usage: Mapping[str, NodeUsage] = {}
+        # Only these measures need metrics-server, which many clusters lack.
+        if any(selection.measure.needs_usage for selection in selections):
+            usage = await self._current_usage(self._server)
+        labelled: list[Labelled] = []
+        for selection in selections:
+            name = selection.measure.name
+            for sample in samples(selection, totals=totals, usage=usage, devices=counts):
+                labels = msgspec.json.encode({"__name__": name, **dict(sample.labels)})
+                labelled.append((labels, sample.value))
+            await asyncio.sleep(0)
+        return labelled
 
-    async def _current_usage(self) -> Mapping[str, NodeUsage]:
+    async def _current_usage(self, server: ApiServer) -> Mapping[str, NodeUsage]:
         """The usage by node, at most USAGE_SECONDS old. Raises AgentError."""
-        assert self._server is not None  # noqa: S101 - see _ready
         # Scorers that run together wait for one answer, and ask no second time.
         async with self._usage_lock:
             now = monotonic()
             if self._usage_at is not None and now - self._usage_at < USAGE_SECONDS:
                 return self._usage
             try:
-                metrics = await self._server.call("GET", USAGE_PATH, shape=objects.NodeMetricsList)
+                metrics = await server.call("GET", USAGE_PATH, shape=objects.NodeMetricsList)
                 self._usage = objects.usage(metrics)
             except AgentError as error:
                 raise _with_hint(error) from error
@@ -154,53 +207,57 @@ class ClusterInformers:
             self._usage_at = now
             return self._usage
 
-    def _new(self, server: ApiServer) -> _Following:
+    def _count_pods(self, server: ApiServer) -> tuple[Totals, tuple[Informer[Any], ...]]:
         totals = Totals()
         nodes = Informer(api=server, path="/api/v1/nodes", project=objects.node)
         pods = Informer(
             api=server,
             path="/api/v1/pods",
             project=objects.pod,
-            key=objects.pod_key,
+            key=objects.object_key,
             selector={"fieldSelector": RUNNING_PODS},
             gather_seconds=GATHER_SECONDS,
         )
         nodes.compare(totals.node_changed)
         pods.compare(totals.pod_changed)
+        _listen((nodes, pods), triggers=self._triggers)
+        return totals, (nodes, pods)
 
-        def changed(_key: str, _item: Node | Pod | None) -> None:
-            # The first lists are no changes: no scorer has seen anything before.
-            if nodes.synced.is_set() and pods.synced.is_set():
-                for trigger in self._triggers:
-                    trigger.changed()
+    def _count_devices(self, server: ApiServer) -> tuple[DeviceTotals, tuple[Informer[Any], ...]]:
+        totals = DeviceTotals()
+        slices = Informer(
+            api=server, path=f"{DEVICES_PATH}/resourceslices", project=devices.resource_slice
+        )
+        claims = Informer(
+            api=server,
+            path=f"{DEVICES_PATH}/resourceclaims",
+            project=devices.resource_claim,
+            key=objects.object_key,
+            gather_seconds=GATHER_SECONDS,
+        )
+        slices.compare(totals.slice_changed)
+        claims.compare(totals.claim_changed)
+        _listen((slices, claims), triggers=self._of_devices)
+        return totals, (slices, claims)
 
-        nodes.listen(changed)
-        pods.listen(changed)
-        return _Following(nodes=nodes, pods=pods, totals=totals)
 
-    async def _run(self, following: _Following, *, server: ApiServer) -> None:
-        """Runs the informers. If a bug ends one of them, new ones start after a pause."""
-        while True:
-            tasks = [
-                asyncio.create_task(informer.run(), name=f"follow {informer.resource}")
-                for informer in (following.nodes, following.pods)
-            ]
-            try:
-                await asyncio.gather(*tasks)
-            except Exception:
-                self._following = None
-                log.exception(
-                    "following nodes and pods failed because of a bug in the agent,"
-                    " it starts again in %.0f s",
-                    RESTART_SECONDS,
-                    extra={"reason": Reason.INTERNAL.value},
-                )
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
-            await asyncio.sleep(RESTART_SECONDS)
-            following = self._following = self._new(server)
+def _measures_devices(scorer: ScorerSummary) -> bool:
+    try:
+        selections = select(scorer.source_query)
+    except MeasureError:
+        return False
+    return any(selection.measure.needs_devices for selection in selections)
+
+
+def _listen(informers: tuple[Informer[Any], ...], *, triggers: Iterable[Trigger]) -> None:
+    def changed(_key: str, _kept: object) -> None:
+        # The first lists are no changes: no scorer has seen anything before.
+        if all(informer.synced.is_set() for informer in informers):
+            for trigger in triggers:
+                trigger.changed()
+
+    for informer in informers:
+        informer.listen(changed)
 
 
 def _with_hint(error: AgentError) -> AgentError:
@@ -217,7 +274,7 @@ def _with_hint(error: AgentError) -> AgentError:
     return error.without_traceback()
 
 
-def _check(informer: Informer[Node] | Informer[Pod]) -> None:
+def _check(informer: Informer[Any]) -> None:
     """Raises AgentError if the objects are not known, or may be outdated."""
     if informer.synced.is_set() and not informer.broken:
         return
@@ -230,5 +287,10 @@ def _check(informer: Informer[Node] | Informer[Pod]) -> None:
         text += (
             "; the agent's ServiceAccount needs get, list and watch on"
             f" {informer.resource} of the whole cluster"
+        )
+    if reason is Reason.NOT_FOUND and informer.path.startswith(DEVICES_PATH):
+        text += (
+            f"; this cluster does not serve {DEVICES_API}/v1, which Kubernetes has since 1.34: use"
+            " measures without devices"
         )
     raise AgentError(text, reason=reason, retry_after=failure.retry_after)

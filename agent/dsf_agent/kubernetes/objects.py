@@ -51,7 +51,9 @@ class NodeMetricsList(msgspec.Struct):
     items: "list[_NodeMetrics] | None" = None
 
 
-class _OwnMetadata(msgspec.Struct, gc=False):
+class OwnMetadata(msgspec.Struct, gc=False):
+    """The name of an object, as it is sent."""
+
     name: str
     namespace: str = ""
 
@@ -72,19 +74,19 @@ class _NodeStatus(msgspec.Struct, gc=False):
 
 
 class _NodeAsSent(msgspec.Struct, gc=False):
-    metadata: _OwnMetadata
+    metadata: OwnMetadata
     spec: _NodeSpec = msgspec.field(default_factory=_NodeSpec)
     status: _NodeStatus = msgspec.field(default_factory=_NodeStatus)
 
 
 class _PodAsSent(msgspec.Struct, gc=False):
-    metadata: _OwnMetadata
+    metadata: OwnMetadata
     spec: PodSpec
     status: PodStatus = msgspec.field(default_factory=PodStatus)
 
 
 class _NodeMetrics(msgspec.Struct):
-    metadata: _OwnMetadata
+    metadata: OwnMetadata
     usage: dict[str, str] = {}
 
 
@@ -116,7 +118,7 @@ def pod(raw: msgspec.Raw) -> tuple[str, Pod]:
     A pod that completed requests nothing on no node.
     """
     sent = _POD.decode(raw)
-    key = pod_key(sent.metadata.namespace, sent.metadata.name)
+    key = object_key(sent.metadata.namespace, sent.metadata.name)
     # The list leaves them out, but a pod that completes is an event of the watch.
     if sent.status.phase in COMPLETED:
         return key, _COMPLETED_POD
@@ -136,8 +138,8 @@ def pod(raw: msgspec.Raw) -> tuple[str, Pod]:
     return key, kept
 
 
-def pod_key(namespace: str, name: str) -> str:
-    """The key of a pod."""
+def object_key(namespace: str, name: str) -> str:
+    """The key of an object in a namespace."""
     return f"{namespace}/{name}"
 
 

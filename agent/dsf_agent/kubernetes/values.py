@@ -1,9 +1,10 @@
-"""The values of measures: sums over nodes and pods, kept up to date with each change. Pure."""
+"""The values of measures: sums over nodes, pods and devices that follow each change. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from dsf_agent.kubernetes.devices import ANY_NODE, CountsByNode, DeviceCounts
 from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
 from dsf_agent.kubernetes.quantity import NANOS
 from dsf_agent.kubernetes.requests import HUGE_PAGES
@@ -98,6 +99,12 @@ _FIGURES: Final[Mapping[Figure, Callable[[_Amounts], float | None]]] = {
     "used": lambda it: it.used / NANOS if it.has_usage else None,
     "used_ratio": lambda it: it.used / it.measured if it.measured else None,
 }
+_OF_DEVICES: Final[Mapping[Figure, Callable[[DeviceCounts], float | None]]] = {
+    "allocatable": lambda it: it.allocatable,
+    "allocated": lambda it: it.allocated,
+    "available": lambda it: it.available,
+    "available_ratio": lambda it: it.available / it.allocatable if it.allocatable else None,
+}
 _COUNTS: Final[Mapping[Figure, Callable[[Totals], float | None]]] = {
     "nodes": lambda it: len(it.nodes),
     "nodes_usable": lambda it: sum(node.usable for node in it.nodes.values()),
@@ -111,13 +118,20 @@ _COUNTS: Final[Mapping[Figure, Callable[[Totals], float | None]]] = {
 
 
 def samples(
-    selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]
+    selection: Selection,
+    *,
+    totals: Totals,
+    usage: Mapping[str, NodeUsage],
+    devices: Mapping[str, CountsByNode],
 ) -> list[MeasuredValue]:
-    """One sample, or one for each node and extended resource.
+    """One sample, or one for each node and extended resource, or driver of devices.
 
-    There is none for a ratio of nothing, nor while the usage is not known.
+    There is none for a ratio of nothing, nor while the usage is not known. ``devices`` are by
+    driver.
     """
     measure = selection.measure
+    if measure.needs_devices:
+        return _of_devices(selection, nodes=totals.nodes, devices=devices)
     nodes = sorted(totals.nodes)
     if measure.resource is None:
         if measure.per_node:
@@ -137,6 +151,35 @@ def samples(
             value = _FIGURES[measure.figure](amounts)
             if value is not None:
                 measured.append(MeasuredValue((*labels, *_label(selection, resource)), value))
+    return measured
+
+
+def _of_devices(
+    selection: Selection, *, nodes: Mapping[str, Node], devices: Mapping[str, CountsByNode]
+) -> list[MeasuredValue]:
+    measure = selection.measure
+    usable = {name for name, node in nodes.items() if node.usable}
+    # What several nodes reach is there as long as one of them is.
+    reachable = {*usable, ANY_NODE} if usable else usable
+    value_of = _OF_DEVICES[measure.figure]
+    measured: list[MeasuredValue] = []
+    for driver, by_node in sorted(devices.items()):
+        if selection.only not in {None, driver}:
+            continue
+        label = ("driver", driver)
+        if measure.per_node:
+            for name in sorted(usable & by_node.keys()):
+                value = value_of(by_node[name])
+                if value is not None:
+                    measured.append(MeasuredValue((("node", name), label), float(value)))
+            continue
+        counted = [by_node[name] for name in reachable & by_node.keys()]
+        summed = DeviceCounts()
+        for counts in counted:
+            summed.add(counts)
+        value = value_of(summed)
+        if counted and value is not None:
+            measured.append(MeasuredValue((label,), float(value)))
     return measured
 
 
@@ -173,7 +216,7 @@ def _selected(selection: Selection, node: Node) -> Iterable[str]:
         for resource in node.allocatable
         if resource not in NATIVE
         and not resource.startswith(HUGE_PAGES)
-        and (selection.resource is None or spelled(resource) == selection.resource)
+        and (selection.only is None or spelled(resource) == selection.only)
     )
 
 

@@ -183,7 +183,7 @@ class Adapters:
                 edited=edited,
             )
         if scorer.source_type == SOURCE_TYPE:
-            trigger = self.cluster.trigger()
+            trigger = self.cluster.trigger(scorer)
         # The same after a restart, so that a fleet that restarts keeps its calls spread.
         phase = interval * stable_fraction(self.settings.cluster, scorer.score_name, "phase")
         return Worker(

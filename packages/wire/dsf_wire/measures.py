@@ -1,7 +1,8 @@
 """The measures of source type Kubernetes, and how a query names them.
 
 A query is also valid PromQL: ``cpu_available_ratio``; for extended resources
-``extended_available{resource="nvidia.com/gpu"}``; several joined by ``;``.
+``extended_available{resource="nvidia.com/gpu"}``; for devices of a driver
+``devices_available{driver="gpu.nvidia.com"}``; several joined by ``;``.
 """
 
 import re
@@ -12,9 +13,10 @@ from typing import Final, Literal, get_args
 
 from dsf_wire.query import split
 
-Resource = Literal["cpu", "memory", "pods", "extended"]
+Resource = Literal["cpu", "memory", "pods", "extended", "devices"]
 OfResource = Literal["allocatable", "requested", "available", "available_ratio"]
 OfUsage = Literal["used", "used_ratio"]
+OfDevices = Literal["allocatable", "allocated", "available", "available_ratio"]
 OfNodes = Literal[
     "nodes",
     "nodes_usable",
@@ -23,19 +25,24 @@ OfNodes = Literal[
     "pods_pending",
     "pods_unschedulable",
 ]
-Figure = OfResource | OfUsage | OfNodes
+Figure = OfResource | OfUsage | OfDevices | OfNodes
 
 SOURCE_TYPE: Final = "Kubernetes"
 """The source type whose queries name measures."""
 METRICS_API: Final = "metrics.k8s.io"
 """API group of the measures of usage. Clusters without metrics-server do not serve it."""
+DEVICES_API: Final = "resource.k8s.io"
+"""API group of the measures of devices. Clusters serve its version v1 since Kubernetes 1.34."""
 
 _SUFFIXES: Final[Mapping[Resource, str]] = {
     "cpu": "_cores",
     "memory": "_bytes",
     "pods": "",
     "extended": "",
+    "devices": "",
 }
+_LABELS: Final[Mapping[Resource, str]] = {"extended": "resource", "devices": "driver"}
+"""What tells apart the series of a measure, besides the node."""
 
 _EXPRESSION = re.compile(
     r"""(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)\s*
@@ -61,16 +68,32 @@ class Measure:
         """Whether the value comes from metrics.k8s.io."""
         return self.figure in get_args(OfUsage)
 
+    @property
+    def needs_devices(self) -> bool:
+        """Whether the value comes from resource.k8s.io."""
+        return self.resource == "devices"
+
+    @property
+    def label(self) -> str:
+        """The label that a matcher can select by; empty if there is none."""
+        return "" if self.resource is None else _LABELS.get(self.resource, "")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
     """One expression.
 
-    ``resource``: one of the extended resources, as kube-state-metrics spells it.
+    ``only``: the one value of the measure's label that is selected. Extended resources are written
+    as kube-state-metrics spells them.
     """
 
     measure: Measure
-    resource: str | None = None
+    only: str | None = None
+
+    @property
+    def has_several(self) -> bool:
+        """Whether there can be several series for a node, or for the cluster."""
+        return bool(self.measure.label) and self.only is None
 
 
 class MeasureError(ValueError):
@@ -88,7 +111,8 @@ def _measures() -> Iterator[Measure]:
         for resource, suffix in _SUFFIXES.items():
             # metrics.k8s.io reports only cpu and memory.
             used = get_args(OfUsage) if resource in {"cpu", "memory"} else ()
-            for figure in (*get_args(OfResource), *used):
+            of_resource = get_args(OfDevices if resource == "devices" else OfResource)
+            for figure in (*of_resource, *used):
                 name = f"{prefix}{resource}_{figure}{'' if figure.endswith('_ratio') else suffix}"
                 yield Measure(name=name, figure=figure, resource=resource, per_node=per_node)
     for figure in get_args(OfNodes):
@@ -134,18 +158,19 @@ def selection(text: str) -> Selection:
     if match.end() < len(text):
         msg = (
             f"{measure.name} is followed by {_start(text[match.end() :])}; only"
-            ' {resource="..."} may follow'
+            ' {resource="..."} or {driver="..."} may follow'
         )
         raise MeasureError(msg, offset=match.end())
     if match["label"] is None:
         return Selection(measure=measure)
-    if match["label"] != "resource" or measure.resource != "extended":
+    if match["label"] != measure.label:
         msg = (
             f"{measure.name} takes no matcher for {match['label']}; extended resources take"
-            " resource"
+            " resource, and devices take driver"
         )
         raise MeasureError(msg, offset=match.start("label"))
-    return Selection(measure=measure, resource=spelled(match["value"][1:-1]))
+    value = match["value"][1:-1]
+    return Selection(measure=measure, only=value if measure.needs_devices else spelled(value))
 
 
 def _start(text: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.values import Totals
-from tests.support.agent.clusterobjects import node, pod
+from tests.support.agent.clusterobjects import claim, device, node, pod, resource_slice
 from tests.support.agent.http import HttpFake, last_values
 from tests.support.agent.running import Place, RunningAgent, checked, entry, running
 from tests.support.apiserver import ApiServer, kubeconfig
@@ -226,6 +226,79 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
         message = await fails(agent, "server_error")
         assert message.startswith("GET /apis/metrics.k8s.io/v1beta1/nodes: 503")
         assert "needs get" not in message
+
+
+DEVICES = "/apis/resource.k8s.io/v1"
+
+
+async def test_devices_are_followed_only_for_scorers_that_measure_them(scene: Scene) -> None:
+    """A claim scores them anew within seconds, and no others. The last one ends the watches."""
+    scene.api.serve(f"{DEVICES}/resourceslices")
+    scene.api.serve(f"{DEVICES}/resourceclaims")
+    scene.api.add(
+        resource_slice("a", device("gpu-0"), device("gpu-1"), node="a"),
+        claim("one", ("a", "gpu-0")),
+    )
+    gpus = scene.entry('devices_available{driver="gpu.example.com"}; nodes_ready', name="gpus")
+    plain = scene.entry("cpu_available_cores", name="plain")
+    scene.place.put(plain)
+    async with scene.agent(scored=False):
+        await scene.scored(1)
+        assert scene.api.watching == ["nodes", "pods"]
+        scene.place.put(plain, gpus)
+        await scene.scored(2)
+        assert scene.api.watching == ["nodes", "pods", "resourceclaims", "resourceslices"]
+        assert [series["metric"] for series in scene.sent()] == [
+            {"__name__": "devices_available", "driver": "gpu.example.com"},
+            {"__name__": "nodes_ready"},
+        ]
+        assert scene.values() == [1.0, 3.0]
+        await asyncio.sleep(60)
+        scene.api.add(claim("two", ("a", "gpu-1")))
+        await scene.scored(3)
+        assert scene.values() == [0.0, 3.0]
+        # The status of a claim changes often, for instance by its driver.
+        scene.api.add({**claim("two", ("a", "gpu-1")), "more": 1})
+        await asyncio.sleep(60)
+        assert len(scene.scoring.seen) == 3
+        scene.place.put(plain)
+        await until(lambda: scene.api.watching == ["nodes", "pods"], what="the watches ended")
+
+
+async def test_a_cluster_that_does_not_serve_devices_says_so(scene: Scene) -> None:
+    """Only scorers that measure devices fail, until the cluster serves them."""
+    scene.place.put(
+        scene.entry("devices_allocatable", name="gpus", scoringInterval=30),
+        scene.entry("cpu_available_cores", name="free"),
+    )
+    async with scene.agent(scored=False) as agent:
+        message = await fails(agent, "not_found", seconds=5)
+        assert message.endswith(
+            "; this cluster does not serve resource.k8s.io/v1, which Kubernetes has since 1.34: use"
+            " measures without devices"
+        )
+        await scene.scored(1)
+        assert scene.values() == [10.0]
+        scene.api.serve(f"{DEVICES}/resourceslices")
+        scene.api.serve(f"{DEVICES}/resourceclaims")
+        scene.api.add(resource_slice("a", device("gpu-0"), node="a"))
+        await scene.scored(2)
+        assert scene.values() == [1.0]
+
+
+@pytest.mark.parametrize("resource", ["resourceslices", "resourceclaims"])
+async def test_a_missing_right_to_devices_is_named(scene: Scene, resource: str) -> None:
+    for served in ("resourceslices", "resourceclaims"):
+        scene.api.serve(f"{DEVICES}/{served}")
+    scene.api.refused[resource] = 403
+    scene.api.add(resource_slice("a", device("gpu-0"), node="a"))
+    scene.put("devices_allocatable", scoringInterval=30)
+    async with scene.agent(scored=False) as agent:
+        message = await fails(agent, "forbidden", seconds=5)
+        assert f"needs get, list and watch on {resource} of the whole cluster" in message
+        del scene.api.refused[resource]
+        await runs(agent)
+        assert scene.values() == [1.0]
 
 
 async def test_a_usage_that_is_none_fails_the_cycle(scene: Scene) -> None:

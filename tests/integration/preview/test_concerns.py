@@ -73,6 +73,25 @@ def test_only_clusters_with_such_a_variant_are_named(fleet: GitFleet, run: Run) 
     )
 
 
+def test_agents_that_may_read_claims_for_the_first_time_are_named_once(
+    fleet: GitFleet, run: Run
+) -> None:
+    """Nodes and pods they could read before."""
+    source = {"type": "Kubernetes", "params": {"query": FREE["query"]}}
+    fleet.write("scorers/free.yaml", scorer("free", source=source))
+    assert "ResourceClaims" not in run.shown(fleet)
+    fleet.commit("count pods")
+    devices = {"type": "Kubernetes", "params": {"query": "nodes_ready; devices_available"}}
+    fleet.write("scorers/gpus.yaml", scorer("gpus", source=devices))
+    text = run.shown(fleet)
+    words = "may read all ResourceSlices and ResourceClaims for the first time (scorer gpus): "
+    assert words in text
+    assert "nodes and pods" not in text
+    fleet.commit("count devices")
+    fleet.write("scorers/more.yaml", scorer("more", source=devices))
+    assert "ResourceClaims" not in run.shown(fleet)
+
+
 OTEL = {"query": "cpu_load_ratio", "range": 600, "step": 60}
 
 

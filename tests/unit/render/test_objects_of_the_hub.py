@@ -159,3 +159,32 @@ def test_nodes_and_pods_are_read_only_where_a_scorer_counts_them(tmp_path: Path)
         ("Prometheus", True),
     ]
     assert {item.source_query for item in texts} == {"cpu_available_ratio"}
+
+
+@pytest.mark.parametrize(
+    ("query", "resources"),
+    [
+        ("cpu_available_ratio", ["nodes", "pods"]),
+        ("cpu_used_ratio", ["nodes", "pods", "nodes"]),
+        ("nodes; devices_available", ["nodes", "pods", "resourceslices", "resourceclaims"]),
+    ],
+)
+def test_only_scorers_of_devices_bring_the_right_to_read_them(
+    tmp_path: Path, query: str, resources: list[str]
+) -> None:
+    counting = scorer("free", source={"type": "Kubernetes", "params": {"query": query}})
+    found = objects(rendered(tmp_path, fleets.cluster("c0"), counting, clusters=0))
+    manifests = found["works-00/c0.manifestwork.yaml"]["spec"]["workload"]["manifests"]
+    (role,) = (item for item in manifests if item["kind"] == "ClusterRole")
+    assert [name for rule in role["rules"] for name in rule["resources"]] == resources
+    claims = [rule for rule in role["rules"] if "resourceclaims" in rule["resources"]]
+    assert claims in (
+        [],
+        [
+            {
+                "apiGroups": ["resource.k8s.io"],
+                "resources": ["resourceclaims"],
+                "verbs": ["get", "list", "watch"],
+            }
+        ],
+    )

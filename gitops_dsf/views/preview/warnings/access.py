@@ -1,10 +1,11 @@
 """Warnings of what gets access for the first time: hosts, agents, and pods that push metrics."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from dsf_wire.measures import SOURCE_TYPE
+from dsf_wire.measures import SOURCE_TYPE, select
 from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.credentials import credentials_of
 from gitops_dsf.wording import names_text, plural
 
@@ -52,31 +53,61 @@ def _receipts(fleet: CheckedFleet) -> dict[str, dict[str, _Receipt]]:
 
 
 def _agents(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
-    """Warns if agents may read nodes and pods that they could not read before.
+    """Warns if agents may read objects of the whole cluster that they could not read before.
 
     Clusters that join are left out: everything is new there.
     """
-    before = _reading_nodes(base)
-    after = _reading_nodes(head)
-    clusters = sorted((after.keys() - before.keys()) & base.cluster_names)
-    if clusters:
+    nodes = _gained(base, head, reads=_measures)
+    if nodes:
+        clusters = sorted(nodes)
         yield (
             f"the agents of {plural(len(clusters), 'cluster')} may read all nodes and pods for the"
-            f" first time (scorer {after[clusters[0]]}): {names_text(clusters)}"
+            f" first time (scorer {nodes[clusters[0]]}): {names_text(clusters)}"
+        )
+    claims = _gained(base, head, reads=_measures_devices)
+    if claims:
+        clusters = sorted(claims)
+        yield (
+            f"the agents of {plural(len(clusters), 'cluster')} may read all ResourceSlices and"
+            f" ResourceClaims for the first time (scorer {claims[clusters[0]]}):"
+            f" {names_text(clusters)}"
         )
 
 
-def _reading_nodes(fleet: CheckedFleet) -> dict[str, str]:
-    """The clusters whose agent reads nodes and pods, each with a scorer that needs it."""
+def _gained(
+    base: CheckedFleet, head: CheckedFleet, *, reads: Callable[[EffectiveScorer], bool]
+) -> dict[str, str]:
+    """Clusters of both whose agent reads something only now, each with a scorer that needs it."""
+    before = _reading(base, reads=reads)
+    gained: dict[str, str] = {}
+    for cluster, scorer in _reading(head, reads=reads).items():
+        if cluster not in before and cluster in base.cluster_names:
+            gained[cluster] = scorer
+    return gained
+
+
+def _reading(fleet: CheckedFleet, *, reads: Callable[[EffectiveScorer], bool]) -> dict[str, str]:
+    """The clusters whose agent reads something, each with a scorer that needs it."""
     scorer_on: dict[str, str] = {}
     for name, scorer in fleet.scorer_by_name.items():
         # Most scorers have no such form, and then no cluster is looked at.
-        if not any(form.source_type == SOURCE_TYPE for form in fleet.by_variant[name]):
+        if not any(reads(form) for form in fleet.by_variant[name]):
             continue
         for cluster in fleet.runs_on.get(name, frozenset()):
-            if fleet.on_cluster(scorer, cluster).source_type == SOURCE_TYPE:
+            if reads(fleet.on_cluster(scorer, cluster)):
                 scorer_on.setdefault(cluster, name)
     return scorer_on
+
+
+def _measures(scorer: EffectiveScorer) -> bool:
+    return scorer.source_type == SOURCE_TYPE
+
+
+def _measures_devices(scorer: EffectiveScorer) -> bool:
+    if not _measures(scorer):
+        return False
+    selections = select(scorer.spec.source.params.query)
+    return any(selection.measure.needs_devices for selection in selections)
 
 
 def _receivers(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:

@@ -95,7 +95,9 @@ USAGE = {"a": {"cpu": NANOS, "memory": NANOS * 2**30}}
     ],
 )
 def test_the_cluster_has_one_value(query: str, value: float) -> None:
-    assert samples(selection(query), totals=CLUSTER, usage=USAGE) == [MeasuredValue((), value)]
+    assert samples(selection(query), totals=CLUSTER, usage=USAGE, devices={}) == [
+        MeasuredValue((), value)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,19 +112,26 @@ def test_the_cluster_has_one_value(query: str, value: float) -> None:
     ],
 )
 def test_each_node_has_a_value(query: str, values: dict[str, float]) -> None:
-    found = samples(selection(query), totals=CLUSTER, usage=USAGE)
+    found = samples(selection(query), totals=CLUSTER, usage=USAGE, devices={})
     assert found == [MeasuredValue((("node", name),), value) for name, value in values.items()]
 
 
 def test_extended_resources_have_a_series_each() -> None:
     gpu = (("resource", "nvidia_com_gpu"),)
     for query in ("extended_available", 'extended_available{resource="nvidia.com/gpu"}'):
-        assert samples(selection(query), totals=CLUSTER, usage={}) == [MeasuredValue(gpu, 6.0)]
-    assert samples(selection("node_extended_available_ratio"), totals=CLUSTER, usage={}) == [
-        MeasuredValue((("node", "a"), *gpu), 0.75)
-    ]
+        assert samples(selection(query), totals=CLUSTER, usage={}, devices={}) == [
+            MeasuredValue(gpu, 6.0)
+        ]
+    assert samples(
+        selection("node_extended_available_ratio"), totals=CLUSTER, usage={}, devices={}
+    ) == [MeasuredValue((("node", "a"), *gpu), 0.75)]
     assert (
-        samples(selection('extended_available{resource="amd.com/gpu"}'), totals=CLUSTER, usage={})
+        samples(
+            selection('extended_available{resource="amd.com/gpu"}'),
+            totals=CLUSTER,
+            usage={},
+            devices={},
+        )
         == []
     )
 
@@ -139,21 +148,21 @@ def test_a_resource_that_went_away_is_zero_and_has_no_ratio() -> None:
             **{"nvidia.com/gpu": "0", "hugepages-2Mi": "64Mi", "a.com/hugepages-x": "3"},
         )
     )
-    assert samples(selection("extended_available"), totals=found, usage={}) == [
+    assert samples(selection("extended_available"), totals=found, usage={}, devices={}) == [
         MeasuredValue((("resource", "a_com_hugepages_x"),), 3.0),
         MeasuredValue((("resource", "nvidia_com_gpu"),), 0.0),
     ]
     gpu = 'extended_available_ratio{resource="nvidia.com/gpu"}'
-    assert samples(selection(gpu), totals=found, usage={}) == []
+    assert samples(selection(gpu), totals=found, usage={}, devices={}) == []
     for ratio in ("cpu_available_ratio", "cpu_used_ratio"):
-        assert samples(selection(ratio), totals=found, usage=USAGE) == []
+        assert samples(selection(ratio), totals=found, usage=USAGE, devices={}) == []
 
 
 def test_a_pod_that_requests_more_than_a_float_holds_has_a_value() -> None:
     """The API server accepts the quantity, from everybody who may create pods."""
     found = totals(node("a", cpu="1e999"), *(pod(name, on="a", cpu="1e999") for name in "xyz"))
     for measure in MEASURES.values():
-        for sample in samples(selection(measure.name), totals=found, usage=USAGE):
+        for sample in samples(selection(measure.name), totals=found, usage=USAGE, devices={}):
             assert math.isfinite(sample.value), measure.name
 
 
@@ -161,10 +170,12 @@ def test_nothing_of_nothing_has_no_ratio() -> None:
     empty = Totals()
     for measure in MEASURES.values():
         if measure.name.endswith("_ratio"):
-            assert samples(selection(measure.name), totals=empty, usage={}) == []
-    assert samples(selection("nodes"), totals=empty, usage={}) == [MeasuredValue((), 0.0)]
+            assert samples(selection(measure.name), totals=empty, usage={}, devices={}) == []
+    assert samples(selection("nodes"), totals=empty, usage={}, devices={}) == [
+        MeasuredValue((), 0.0)
+    ]
     for unknown in ("cpu_used_cores", "memory_used_ratio", "node_cpu_used_ratio"):
-        assert samples(selection(unknown), totals=CLUSTER, usage={}) == []
+        assert samples(selection(unknown), totals=CLUSTER, usage={}, devices={}) == []
 
 
 _AMOUNTS = st.tuples(st.sampled_from(["cpu", "memory"]), st.integers(0, 5))
@@ -203,13 +214,15 @@ def test_sums_depend_only_on_the_pods_that_are_there(changes: list[tuple[str, Po
 
 def test_a_node_without_the_resource_has_no_value() -> None:
     found = totals(node("a", cpu="4", memory="8Gi"), node("silent", cpu="2"))
-    assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [
+    assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}, devices={}) == [
         MeasuredValue((), 6.0)
     ]
-    assert samples(selection("memory_available_ratio"), totals=found, usage={}) == [
+    assert samples(selection("memory_available_ratio"), totals=found, usage={}, devices={}) == [
         MeasuredValue((), 1.0)
     ]
-    per_node = samples(selection("node_memory_allocatable_bytes"), totals=found, usage={})
+    per_node = samples(
+        selection("node_memory_allocatable_bytes"), totals=found, usage={}, devices={}
+    )
     assert per_node == [MeasuredValue((("node", "a"),), 8 * 2**30)]
 
 
@@ -283,7 +296,7 @@ def test_pods_that_no_node_takes(kind: str, status: str, reason: str, unschedula
 def test_resources_of_kubernetes_itself_are_no_extended_ones() -> None:
     offers = {"cpu": "1", "memory": "1", "pods": "1", "ephemeral-storage": "1", "storage": "1"}
     found = totals(node("a", **offers, **{"hugepages-2Mi": "1", "x.com/y": "2"}))
-    assert samples(selection("extended_allocatable"), totals=found, usage={}) == [
+    assert samples(selection("extended_allocatable"), totals=found, usage={}, devices={}) == [
         MeasuredValue((("resource", "x_com_y"),), 2.0)
     ]
 
@@ -292,7 +305,7 @@ def test_a_node_that_is_deleted_counts_no_more() -> None:
     found = totals(node("a", cpu="1"), node("b", cpu="2"))
     for _ in range(2):
         found.node_changed("a", None, None)
-    assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [
+    assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}, devices={}) == [
         MeasuredValue((), 2.0)
     ]
 
