@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
-from gitops_dsf.hub.names import JOURNAL_BRANCH
+from gitops_dsf.hub.names import HUB_NAMESPACE, JOURNAL_BRANCH
 
 DEFAULT_DAYS: Final = 14
 YAML: Final = "yaml"
 """The format that `main` makes of a verb's JSON, so that no verb knows it."""
-_HUB_NAMESPACE: Final = "open-cluster-management"
 _ARGOCD_NAMESPACE: Final = "argocd"
 
 
@@ -87,7 +86,7 @@ def add_hub(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--hub-namespace",
         metavar="NAME",
-        default=_HUB_NAMESPACE,
+        default=HUB_NAMESPACE,
         help="namespace of the DynamicScorers (%(default)s)",
     )
     group.add_argument(

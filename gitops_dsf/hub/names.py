@@ -30,6 +30,12 @@ APPLICATION_LABEL: Final = "gitops-dsf.io/application"
 PART_OF_LABEL: Final = "app.kubernetes.io/part-of"
 RECONCILER: Final = "gitops-dsf-reconciler"
 """Deployment, ServiceAccount, Service and Lease of the reconciler."""
+HUB_NAMESPACE: Final = "gitops-dsf"
+"""The hub namespace, unless gitops-dsf.yaml names another one.
+
+It is not `open-cluster-management`: the operator of Red Hat Advanced Cluster Management owns that
+namespace, and removes what it does not manage there.
+"""
 POD_LABEL: Final = f"app.kubernetes.io/name={RECONCILER}"
 WORK_NAME: Final = "gitops-dsf-config"
 """The ManifestWork with the agent's ConfigMap, in each cluster's namespace."""

@@ -33,6 +33,7 @@ from gitops_dsf.hub.names import (
     PART_OF_LABEL,
     RECONCILER,
 )
+from gitops_dsf.hub.namespaces import owner_on_every_hub
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import KUEUE_GROUP
 from gitops_dsf.installation.hub import (
@@ -439,12 +440,23 @@ class Uninstaller:
                 f"{plural(count, 'AddOnPlacementScore')}: Placements ignore them once they expire."
                 f" To delete them: {delete}"
             )
-        yield f"Namespace {self.hub_namespace} with its Secrets: others use it, too"
+        yield self._hub_namespace_stays()
         yield (
             f"Namespace {AGENT_NAMESPACE} on the managed clusters: it holds Secrets that people"
             " created"
         )
         yield "the fleet repository and its branches"
+
+    def _hub_namespace_stays(self) -> str:
+        """Why the hub namespace stays: people put Secrets there, or it belongs to others."""
+        name = self.hub_namespace
+        if name == self.argocd_namespace or owner_on_every_hub(name) is not None:
+            return f"Namespace {name} with its Secrets: others use it, too"
+        delete = self.hub.command("kubectl", "delete", "namespace", name)
+        return (
+            f"Namespace {name}: it holds Secrets that people created. To delete it with everything"
+            f" in it: {delete}"
+        )
 
     def _orders_of_jobs(self) -> Iterator[str]:
         """The MultiKueueConfigs of the reconciler. A job needs the one of its AdmissionCheck."""

@@ -1408,7 +1408,7 @@ def _pages() -> Iterator[tuple[str, Documents]]:
     elsewhere = settings("hubNamespace: hub-scoring, argocd: {namespace: gitops}")
     for name in listed("""
         kube-system | open-cluster-management-agent | gitops | hub-scoring | dynamic-scoring | argocd
-        open-cluster-management | default | web | kubeflow
+        open-cluster-management | default | web | kubeflow | gitops-dsf
     """):
         apps = app("destinationNamespace: web", f"destinationNamespace: {name}")
         yield f"an application into {name}", {"apps": apps}
@@ -1461,7 +1461,7 @@ def _platform() -> Iterator[tuple[str, Documents]]:
     elsewhere = settings("hubNamespace: hub-scoring, argocd: {namespace: gitops}")
     for name in listed("""
         default | kube-public | openshift | openshift-config | open-cluster-management | multicluster-engine
-        argocd | dynamic-scoring | hub-scoring | gitops | prod-1 | local-cluster | openshiftprod
+        argocd | dynamic-scoring | hub-scoring | gitops | prod-1 | local-cluster | openshiftprod | gitops-dsf
     """):
         placed = SHARED.replace("{name: shared}", f"{{name: shared, namespace: {name}}}")
         raw = placement("{}").replace("namespace: argocd", f"namespace: {name}")
@@ -1565,7 +1565,7 @@ def _without_a_word() -> Iterator[tuple[str, Documents]]:
     """Namespaces, images, dead bands and scales that were accepted in silence."""
     for text in (
         "{name: cpu, namespace: scoring}",
-        "{name: cpu, namespace: open-cluster-management}",
+        "{name: cpu, namespace: gitops-dsf}",
     ):
         yield f"a scorer with metadata {text}", {"scorers": SCORER.replace("{name: cpu}", text)}
     fleet = SETTINGS.replace("{name: fleet}", "{name: fleet, namespace: argocd}")

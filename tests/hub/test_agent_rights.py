@@ -25,7 +25,7 @@ from tests.hub.scenario.placements import SCORE, delete_scores
 pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
 SECRET, ELSE = "api-token", "somebody-elses"
-HUB_NAMESPACE = "open-cluster-management"
+HUB_NAMESPACE = "gitops-dsf"
 SCORES = "cluster.open-cluster-management.io/addonplacementscores"
 SCORE_RIGHTS = {(SCORES, verb, "") for verb in ("get", "list", "create", "patch", "delete")} | {
     (f"{SCORES}/status", "patch", "")

@@ -58,7 +58,7 @@ from tests.support.rendering import metric_source
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 HEALTH = Path(__file__).parents[2] / "argocd/install/argocd-cm-health.yaml"
-HUB_NAMESPACE = "open-cluster-management"
+HUB_NAMESPACE = "gitops-dsf"
 RECONCILER, RECONCILER_APPLICATION = "gitops-dsf-reconciler", "gitops-dsf-reconciler"
 BUDGET = "policy/v1/PodDisruptionBudget"
 SOURCE = metric_source(

@@ -157,9 +157,7 @@ def test_the_command_of_the_page_prints_the_clusters(
 def test_the_reconciler_may_list_decisions_there_and_nothing_else(
     installation: Installation, control_plane: ControlPlane
 ) -> None:
-    with Client(
-        control_plane.hub.service_account_kubeconfig("open-cluster-management", NAME)
-    ) as account:
+    with Client(control_plane.hub.service_account_kubeconfig("gitops-dsf", NAME)) as account:
         path = account.path(DECISION, namespace="tuning")
         assert "items" in account.request("GET", path)
         with pytest.raises(ApiError, match="403"):

@@ -61,7 +61,7 @@ def test_ocm_copies_its_pull_secret_to_the_agent(
     assert {key: copy[key] for key in content} == content
     named = [{"name": OCM_PULL_SECRET}, {"name": "regcred"}]
     assert pod_of(control_plane, CLUSTER)["imagePullSecrets"] == named
-    reconciler = hub.get(DEPLOYMENT, "gitops-dsf-reconciler", namespace="open-cluster-management")
+    reconciler = hub.get(DEPLOYMENT, "gitops-dsf-reconciler", namespace="gitops-dsf")
     assert reconciler["spec"]["template"]["spec"]["imagePullSecrets"] == named
 
     configure(installation.fleet, [])

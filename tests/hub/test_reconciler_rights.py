@@ -33,7 +33,7 @@ from tests.hub.scenario.placements import MANAGED_CLUSTER, PLACEMENT, SCORE
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
-HUB, ARGOCD = "open-cluster-management", "argocd"
+HUB, ARGOCD = "gitops-dsf", "argocd"
 CONFIG_MAP, LEASE = "v1/ConfigMap", "coordination.k8s.io/v1/Lease"
 REFRESH = "argocd.argoproj.io/application-set-refresh"
 APPLICATION_REFRESH = "argocd.argoproj.io/refresh"

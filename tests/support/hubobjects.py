@@ -13,7 +13,7 @@ from tests.support.apiserver import ApiServer
 Object = dict[str, Any]
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
 CLUSTER = "cluster.open-cluster-management.io"
-HUB, ARGOCD = "open-cluster-management", "argocd"
+HUB, ARGOCD = "gitops-dsf", "argocd"
 PATHS = {
     "ManagedCluster": f"/apis/{CLUSTER}/v1/managedclusters",
     "ManagedClusterSet": f"/apis/{CLUSTER}/v1beta2/managedclustersets",

@@ -22,7 +22,7 @@ from tests.support.apiserver import Object
 from tests.world.admission import Policy, of_programs
 
 ARGOCD: Final = "argocd"
-HUB: Final = "open-cluster-management"
+HUB: Final = "gitops-dsf"
 SOURCE_HOST: Final = "prometheus.monitoring.svc"
 CENTRAL_HOST: Final = "thanos.monitoring.svc"
 FORGE_HOST: Final = "forge.example.com"

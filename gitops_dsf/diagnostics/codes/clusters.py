@@ -227,8 +227,9 @@ HUB_NAMESPACE = Code(
         The reconciler, its rights and the DynamicScorers are rendered into `spec.hubNamespace`.
         It cannot be one of the [namespaces of the
         platform](#dsf210-cluster-named-like-a-namespace-of-the-platform), nor that of a
-        cluster, which is deleted when the cluster leaves the hub. `open-cluster-management`,
-        the default, and the namespace of Argo CD are allowed.
+        cluster, which is deleted when the cluster leaves the hub. The default, `gitops-dsf`, is
+        a namespace of its own. `open-cluster-management` and the namespace of Argo CD are
+        allowed.
         """,
     bad="""
         # gitops-dsf.yaml

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from dsf_wire.proxies import entry_faults
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.forge.address import address_of
+from gitops_dsf.hub.names import HUB_NAMESPACE
 from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import (
@@ -413,7 +414,7 @@ class FleetRepositorySpec(Authored):
 
     git: Git
     """The repository as Argo CD reads it."""
-    hub_namespace: DnsLabel = "open-cluster-management"
+    hub_namespace: DnsLabel = HUB_NAMESPACE
     """Hub namespace of the DynamicScorers and of what the reconciler writes."""
     argocd: ArgoCd = ArgoCd()
     """Where Argo CD runs on the hub."""

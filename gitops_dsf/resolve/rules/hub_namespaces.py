@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.hub.names import HUB_NAMESPACE
 from gitops_dsf.hub.namespaces import owner_on_every_hub
 from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawBinding, RawPlacement
-from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 
-_DEFAULT_HUB_NAMESPACE: Final = FleetRepositorySpec.model_fields["hub_namespace"].default
-"""Open Cluster Management's own namespace.
+_OCM_NAMESPACE: Final = "open-cluster-management"
+"""A namespace of Open Cluster Management that fleets may share with it.
 
-The upstream controller looks for DynamicScorers there.
+It was the default once. On a hub with Red Hat's operator `doctor` warns about it.
 """
 
 
@@ -74,7 +74,7 @@ def placements_have_namespaces_of_their_own(context: Context) -> Iterator[Diagno
 def the_hub_namespace_is_ours(context: Context) -> Iterator[Diagnostic]:
     """The hub namespace has the reconciler and the DynamicScorers, so it must outlive clusters."""
     namespace = context.settings.hub_namespace
-    if namespace in {_DEFAULT_HUB_NAMESPACE, context.argocd_namespace}:
+    if namespace in {HUB_NAMESPACE, _OCM_NAMESPACE, context.argocd_namespace}:
         return
     owner = owner_on_every_hub(namespace)
     if owner is not None:
@@ -82,12 +82,12 @@ def the_hub_namespace_is_ours(context: Context) -> Iterator[Diagnostic]:
             context.repository.at("spec", "hubNamespace"),
             f"the hub's namespace {namespace} belongs to {owner.owner} ({owner.reason}), and the"
             " reconciler and the DynamicScorers would be rendered into it",
-            f"write {_DEFAULT_HUB_NAMESPACE}, or a namespace for gitops-dsf alone",
+            f"write {HUB_NAMESPACE}, the default, or another namespace for gitops-dsf alone",
         )
     elif namespace in context.inventory.clusters:
         yield codes.HUB_NAMESPACE.at(
             context.repository.at("spec", "hubNamespace"),
             f"the hub's namespace {namespace} belongs to the cluster {namespace}: it is deleted,"
             " with the reconciler and all DynamicScorers, when the cluster leaves the hub",
-            f"write {_DEFAULT_HUB_NAMESPACE}, or a namespace for gitops-dsf alone",
+            f"write {HUB_NAMESPACE}, the default, or another namespace for gitops-dsf alone",
         )

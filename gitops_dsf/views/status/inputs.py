@@ -9,6 +9,7 @@ from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.moves.waiting import WaitingCopy
 from gitops_dsf.hub.multikueue import MultiKueueConfig
+from gitops_dsf.hub.names import HUB_NAMESPACE
 from gitops_dsf.hub.objects import ManagedClusterAddOn, Placement
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
@@ -42,7 +43,7 @@ class StatusInputs:
     snapshot: Snapshot
     now: datetime
     """The time of the hub's clock, because OCM compares validUntil with it."""
-    hub_namespace: str = "open-cluster-management"
+    hub_namespace: str = HUB_NAMESPACE
     """Where the reconciler and the scorers are."""
     scorers: tuple[DynamicScorer, ...] = ()
     placements: tuple[Placement, ...] = ()

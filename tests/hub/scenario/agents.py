@@ -27,7 +27,7 @@ from tests.support.agent import hasty
 
 ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
 DEPLOYMENT = "apps/v1/Deployment"
-HUB_NAMESPACE = "open-cluster-management"
+HUB_NAMESPACE = "gitops-dsf"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ from tests.hub.scenario.placements import (
 from tests.hub.scenario.reconciling import FAST, Reconciler, reconciling
 from tests.hub.scenario.stoppingproxy import StoppingProxy
 
-HUB, ARGOCD = "open-cluster-management", "frozen"
+HUB, ARGOCD = "gitops-dsf", "frozen"
 A, B = "frozen-a", "frozen-b"
 """Clusters; the application web moves from the first to the second."""
 LEASE = "coordination.k8s.io/v1/Lease"

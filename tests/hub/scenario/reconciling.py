@@ -23,7 +23,7 @@ from tests.hub.controlplane.processes import Process
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario import program
 
-HUB_NAMESPACE = "open-cluster-management"
+HUB_NAMESPACE = "gitops-dsf"
 PREFIX = "gitops_dsf_reconciler"
 FAST: Final = 5.0
 """The speed at which a reconciler still answers in time on a busy machine: of 4 s for a deletion

@@ -19,7 +19,7 @@ apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
 kind: DynamicScorer
 metadata:
   name: cpu-predictor
-  namespace: open-cluster-management
+  namespace: gitops-dsf
 spec:
   name: cpu-predictor
   source:

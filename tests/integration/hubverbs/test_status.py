@@ -241,7 +241,7 @@ def test_holes_are_named_and_the_rest_is_shown(serve: Serve, run: Run) -> None:
     for text in (
         "needs the right to list placements.cluster.open-cluster-management.io",
         "needs the right to list applications.argoproj.io in namespace argocd",
-        "needs the right to get configmaps gitops-dsf-masks in namespace open-cluster-management",
+        "needs the right to get configmaps gitops-dsf-masks in namespace gitops-dsf",
     ):
         assert f"not known: {text}" in ran.stdout
     assert "guestbook (MakeBeforeBreak): not known" in ran.stdout

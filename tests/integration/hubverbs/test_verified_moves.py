@@ -131,7 +131,7 @@ def test_a_fleet_that_stopped_says_so_first_in_status_doctor_and_the_page(
     assert second == (
         f"MOVES STOPPED since {since}: 2 moves went back, so no paced move begins until somebody"
         f" acknowledges it: spec.pace.acknowledgedStop: {since} in gitops-dsf.yaml, or kubectl -n"
-        f" open-cluster-management annotate --overwrite configmap gitops-dsf-moves {annotation}"
+        f" gitops-dsf annotate --overwrite configmap gitops-dsf-moves {annotation}"
     )
     ran = run(server, "doctor", "-o", "json")
     assert ran.returncode == 1

@@ -172,6 +172,29 @@ def current(hub: ApiServer, tmp_path: Path) -> Path:
     return hub.kubeconfig(tmp_path / "current")
 
 
+@pytest.mark.parametrize(
+    ("flags", "line"),
+    [
+        (
+            (),
+            "everything in it: kubectl delete namespace gitops-dsf --kubeconfig ",
+        ),
+        (
+            ("--hub-namespace", "open-cluster-management"),
+            "Namespace open-cluster-management with its Secrets: others use it, too",
+        ),
+        (("--hub-namespace", ARGOCD), "Namespace argocd with its Secrets: others use it, too"),
+    ],
+)
+def test_the_hub_namespace_stays_with_the_command_that_deletes_it_if_it_is_ours(
+    hub: ApiServer, run: Run, flags: tuple[str, ...], line: str
+) -> None:
+    done = run(hub, "uninstall", *flags)
+    assert done.returncode == 0, done.stderr
+    assert line in done.stdout
+    assert ("delete namespace gitops-dsf" in done.stdout) == (not flags)
+
+
 def test_a_hub_that_was_not_named_is_left_alone(hub: ApiServer, current: Path) -> None:
     done = gitops_dsf("uninstall", "--kubeconfig", current)
     assert (done.returncode, hub.writes) == (2, [])

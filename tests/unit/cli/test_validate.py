@@ -168,7 +168,7 @@ BLOG = """\
 # copied
 apiVersion: dynamic-scoring.open-cluster-management.io/v1
 kind: DynamicScorer
-metadata: {name: cpu-predictor, namespace: open-cluster-management}
+metadata: {name: cpu-predictor, namespace: gitops-dsf}
 spec:
   name: cpu-predictor  # of the score
   source:
@@ -191,7 +191,7 @@ MENDED = """\
 # copied
 apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
 kind: DynamicScorer
-metadata: {name: cpu-predictor, namespace: open-cluster-management}
+metadata: {name: cpu-predictor, namespace: gitops-dsf}
 spec:
   description: cpu-predictor
   configURL: http://cpu-predictor-api.default.svc:8000/config

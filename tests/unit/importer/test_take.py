@@ -411,7 +411,7 @@ def test_a_query_scorer_comes_back_from_the_hub_without_findings(fleet: Path) ->
     (fleet / "scorers" / "cpu-headroom.yaml").unlink()
     by_hand = {
         **rendered,
-        "metadata": {"name": "cpu-headroom", "namespace": "open-cluster-management"},
+        "metadata": {"name": "cpu-headroom", "namespace": "gitops-dsf"},
     }
     found = bring(fleet, {**by_hand, "status": {"healthStatus": "Active"}})
     assert not found.refused

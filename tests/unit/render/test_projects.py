@@ -140,7 +140,7 @@ def test_a_work_may_not_bring_rights_into_the_namespaces_of_the_hub(tree: Tree) 
         "metadata": {"name": "x"},
     }
     works = tree.projects["gitops-dsf-works"]
-    for namespace, allowed in (("c0", True), ("argocd", False), ("open-cluster-management", False)):
+    for namespace, allowed in (("c0", True), ("argocd", False), ("gitops-dsf", False)):
         assert (
             allows(works, {**binding, "metadata": {"name": "x", "namespace": namespace}}) is allowed
         )

@@ -117,7 +117,9 @@ def test_a_placement_without_a_namespace_is_in_that_of_argocd() -> None:
         ("dynamic-scoring", 1),
         ("open-cluster-management-hub", 1),
         ("prod-1", 1),
-        # The default, where the upstream controller looks; and beside Argo CD, which renders there
+        # The default.
+        ("gitops-dsf", 0),
+        # Beside OCM's operator, as it was by default once; and beside Argo CD, where we render
         # anyway.
         ("open-cluster-management", 0),
         ("argocd", 0),

@@ -88,20 +88,18 @@ class TestClustersInNoSet:
 
 class TestIgnoredNamespaces:
     @pytest.mark.parametrize(
-        ("namespace", "counts"), [("scoring", 1), ("default", 1), ("open-cluster-management", 0)]
+        ("namespace", "counts"),
+        [("scoring", 1), ("default", 1), ("open-cluster-management", 1), ("gitops-dsf", 0)],
     )
     def test_of_a_scorer(self, namespace: str, counts: int) -> None:
         text = scorer("{name: cpu}", f"{{name: cpu, namespace: {namespace}}}")
         found = told("DSF213", scorers=text)
+        message = (
+            f"metadata.namespace {namespace} has no effect: a DynamicScorer is rendered into"
+            " gitops-dsf"
+        )
         assert [(str(item.severity), item.message) for item in found] == [
-            (
-                "warning",
-                (
-                    f"metadata.namespace {namespace} has no effect: a DynamicScorer is"
-                    " rendered into"
-                    " open-cluster-management"
-                ),
-            )
+            ("warning", message)
         ] * counts
         assert all(item.edits for item in found)
 

@@ -116,7 +116,7 @@ async def test_a_cluster_without_a_namespace_repels_nobody(
     """
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
-        hub.namespaces = {"c1", "c3", "c4", "argocd", "open-cluster-management"}
+        hub.namespaces = {"c1", "c3", "c4", "argocd", "gitops-dsf"}
         async with leading(hub):
             await in_time(lambda: bool(hub.moved), what="a move to another cluster")
             await asyncio.sleep(300)

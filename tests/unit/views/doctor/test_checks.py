@@ -462,9 +462,7 @@ WRONG: dict[str, Given] = {
         FactSource.CLUSTER_SECRETS,
         *({"metadata": meta(f"cluster-10.0.0.{number}", ARGOCD)} for number in (1, 2)),
     ),
-    "scorers: warning: no DynamicScorer in namespace open-cluster-management": hub(
-        *without("DynamicScorer")
-    ),
+    "scorers: warning: no DynamicScorer in namespace gitops-dsf": hub(*without("DynamicScorer")),
     "scorers: warning: cpu does not answer: Timeout: told": hub(
         *scorer_with("Timeout", "Healthy", healthStatus="Inactive")
     ),
@@ -862,7 +860,7 @@ def reconciler_pod(**waiting: str) -> Object:
     image = "registry.example.com/reconciler:1"
     state = {"waiting": waiting} if waiting else {"running": {}}
     return {
-        "metadata": meta("gitops-dsf-reconciler-1", "open-cluster-management"),
+        "metadata": meta("gitops-dsf-reconciler-1", "gitops-dsf"),
         "status": {"containerStatuses": [{"name": "reconciler", "image": image, "state": state}]},
     }
 
@@ -976,8 +974,7 @@ def test_without_a_scorer_in_the_namespace_no_score_is_proposed_for_deletion() -
     found = run("scores-owned", facts(hub=without("DynamicScorer"), read={"unowned": unowned}))
     assert [finding.state for finding in found] == ["unknown"]
     assert (
-        "2 scores of our agents, and namespace open-cluster-management has no DynamicScorer"
-        in found[0].message
+        "2 scores of our agents, and namespace gitops-dsf has no DynamicScorer" in found[0].message
     )
     assert "--hub-namespace" in found[0].fix
 

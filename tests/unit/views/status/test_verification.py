@@ -216,7 +216,7 @@ def test_of_many_holds_some_are_listed() -> None:
 STOP = (
     "MOVES STOPPED since 2026-06-01T11:50:00Z: 3 moves went back, so no paced move begins until"
     " somebody acknowledges it: spec.pace.acknowledgedStop: 2026-06-01T11:50:00Z in"
-    " gitops-dsf.yaml, or kubectl -n open-cluster-management annotate --overwrite configmap"
+    " gitops-dsf.yaml, or kubectl -n gitops-dsf annotate --overwrite configmap"
     " gitops-dsf-moves gitops-dsf.io/acknowledged-stop=2026-06-01T11:50:00Z\n"
 )
 STOPPED = {"stoppedSince": SECONDS - 600, "returns": [SECONDS - 900, SECONDS - 700, SECONDS - 600]}
