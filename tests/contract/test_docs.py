@@ -85,6 +85,7 @@ RUN_BY = {
     "docs/decisions/one-decision.md": "contract/test_walks.py",
     "docs/decisions/preview.md": "contract/test_walks.py",
     "docs/decisions/verified-moves.md": "contract/test_walks.py",
+    "docs/start/kind.md": "hub/test_first_hour.py",
     "docs/start/quickstart.md": "contract/test_walks.py",
     "docs/reference/diagnostics.md": "contract/test_diagnostics_docs.py",
     "docs/reference/outputs.md": "contract/test_python_api.py",

@@ -2,7 +2,8 @@
 
 README.md, CONTRIBUTING.md, docs/start/quickstart.md, docs/decisions/one-decision.md,
 docs/decisions/backtest.md, docs/decisions/preview.md, docs/decisions/verified-moves.md and
-docs/scores/your-own-api.md.
+docs/scores/your-own-api.md. Of docs/start/kind.md only what needs no control plane: the hub suite
+walks it.
 """
 
 import os
@@ -24,6 +25,7 @@ from tests.support.pages import ROOT, blocks, files_of_the_readme
 from tests.support.repositories import BASE, IMAGES, checked_fleet, findings
 from tests.support.scorer.projecttests import run_project_tests
 from tests.support.scorer.serving import serving
+from tests.support.walks import NEEDS_CONTAINERS, REST, commands, edit
 
 
 def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
@@ -111,10 +113,6 @@ def test_many_scores_from_one_scorer_are_ranked_by_the_items_that_the_page_names
     ]
 
 
-REST = "..."
-"""A line of an expected output that stands for any lines."""
-
-
 def test_the_tutorial_shows_what_happens(tmp_path: Path, warm_programs: Path) -> None:
     """It ends with the move that it promises, and with tests that pass."""
     page = ROOT / "docs/start/quickstart.md"
@@ -179,16 +177,6 @@ def walk(page: Path, folder: Path, programs: Path) -> None:
             )
 
 
-def commands(body: str) -> list[tuple[str, list[str]]]:
-    found: list[tuple[str, list[str]]] = []
-    for line in body.splitlines():
-        if line.startswith("$ "):
-            found.append((line.removeprefix("$ "), []))
-        else:
-            found[-1][1].append(line)
-    return found
-
-
 def run(command: str, folder: Path, programs: Path) -> list[str]:
     environment = {
         "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -218,15 +206,6 @@ def shown(output: list[str], expected: list[str], command: str) -> None:
     pattern = "".join("(?:.*\n)*?" if line == REST else re.escape(f"{line}\n") for line in expected)
     text = "".join(f"{line}\n" for line in output)
     assert re.fullmatch(pattern, text), f"$ {command}\n{text}"
-
-
-def edit(file: Path, body: str) -> None:
-    lines = body.splitlines()
-    before = "".join(f"{line[1:]}\n" for line in lines if line[0] in " -")
-    after = "".join(f"{line[1:]}\n" for line in lines if line[0] in " +")
-    text = file.read_text(encoding="utf-8")
-    assert text.count(before) == 1, f"{file.name} does not have\n{before}"
-    file.write_text(text.replace(before, after), encoding="utf-8")
 
 
 def test_the_example_of_the_backtest_runs_as_shown(tmp_path: Path) -> None:
@@ -318,3 +297,61 @@ def test_the_fleet_of_verified_moves_has_no_findings_and_the_times_that_the_page
 def _block(settings: str) -> str:
     """Settings in flow style, one a line."""
     return "".join(f"  {part}\n" for part in settings.removeprefix(", ").split(", "))
+
+
+KIND = ROOT / "docs/start/kind.md"
+FLAGS: dict[tuple[str, ...], frozenset[str]] = {
+    ("kind", "create", "cluster"): frozenset({"--name", "--wait"}),
+    ("kind", "get", "clusters"): frozenset(),
+    ("kind", "load", "docker-image"): frozenset({"--name"}),
+    ("kind", "delete", "cluster"): frozenset({"--name"}),
+    ("clusteradm", "init"): frozenset({"--context", "--wait", "--output-join-command-file"}),
+    ("clusteradm", "join"): frozenset({"--context", "--force-internal-endpoint-lookup"}),
+    ("clusteradm", "accept"): frozenset({"--context", "--clusters", "--wait"}),
+    ("docker", "build"): frozenset({"--quiet", "--file", "--target", "--tag"}),
+    ("docker", "run"): frozenset({"--detach", "--name", "--network", "--publish", "--env"}),
+    ("docker", "exec"): frozenset({"--user"}),
+    ("docker", "rm"): frozenset({"--force"}),
+}
+"""Commands of the page that no test runs, with flags that they have: by the help of kind v0.33.0
+and docker 28.2, and by the source of clusteradm v1.2.1 (pkg/cmd).
+"""
+
+
+def test_the_first_hour_names_only_flags_that_other_programs_have() -> None:
+    """What needs containers is not run, so a shell only reads it, and its flags are compared."""
+    lines = [line for block in blocks(KIND, "console") for line, _ in commands(block.text)]
+    lines = [line for line in lines if NEEDS_CONTAINERS.match(line)]
+    seen = set()
+    for line in lines:
+        read = subprocess.run(["bash", "-n", "-c", line], capture_output=True, check=False)
+        assert read.returncode == 0, f"{line}\n{read.stderr.decode()}"
+        # What join.sh holds begins like this (pkg/cmd/init/exec.go of clusteradm).
+        written = line.replace("$(cat join.sh)", "clusteradm join")
+        for part in re.split(r"[;\"]", written):
+            words = shlex.split(part)
+            words = words[1:] if words[:1] in (["do"], ["until"]) else words
+            for command, flags in FLAGS.items():
+                if tuple(words[: len(command)]) == command:
+                    seen.add(command)
+                    # What follows `docker exec` is the command of another program.
+                    own = words[: words.index("gitea")] if command == ("docker", "exec") else words
+                    given = {word for word in own if word.startswith("--")}
+                    assert given <= flags, line
+    assert seen == FLAGS.keys()
+
+
+def test_the_fleet_of_the_first_hour_has_no_findings(tmp_path: Path) -> None:
+    """The scorer and the application of the page, for clusters as `import` writes them."""
+    fleet = tmp_path / "fleet"
+    settings = {"git_url": "http://gitea:3000/platform/fleet.git", "registry": "localhost/first"}
+    scaffold(target=fleet, name="fleet", examples=False, **settings)
+    for name in ("cluster1", "cluster2"):
+        cluster = BASE["clusters/c.yaml"].replace("prod-1", name)
+        (fleet / f"clusters/{name}.yaml").write_text(cluster, "utf-8")
+    for block in blocks(KIND, "yaml"):
+        if not block.title.startswith(".."):
+            (fleet / block.title).write_text(block.text, "utf-8")
+    done = gitops_dsf("validate", cwd=fleet)
+    assert done.returncode == 0
+    assert done.stderr.startswith("no mistakes found\n2 clusters, 1 scorer, 1 application;")

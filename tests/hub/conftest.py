@@ -37,6 +37,7 @@ LONGEST = (
     "verified_moves",
     "paced_moves",
     "kubelet",
+    "first_hour",
     "argocd_sync",
     "install",
     "frozen_leader",
