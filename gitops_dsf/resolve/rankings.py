@@ -22,7 +22,7 @@ from gitops_dsf.resolve.paced_rankings import (
 )
 from gitops_dsf.resolve.ranked_scores import ResolvedScore, ranked_by
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.resolve.stickiness import Weights, choose
+from gitops_dsf.resolve.stickiness import Weights, choose, nearest
 from gitops_dsf.resolve.verifications import verification_of
 
 
@@ -82,6 +82,10 @@ def resolve_ranking(
         return None
     score_weights = [score.weight for score in scores]
     weights = choose(spec.stickiness, score_weights)
+    if weights is None and any(score_weights) and multi_kueue_of(ranking) is not None:
+        # Not OCM but the reconciler orders these clusters, by any points. Steady decides nothing
+        # where every eligible cluster is decided, so the nearest weight does.
+        weights = choose(nearest(spec.stickiness, score_weights)[0], score_weights)
     if weights is None:
         return None
     placement = ResolvedPlacement(

@@ -522,6 +522,9 @@ def _rankings() -> Iterator[tuple[str, Documents]]:
                 scorers=below(f"scoreDimensionFormat: '{template}'"),
                 apps=app("{scorer: cpu}", f"{{scorer: cpu{dimension}}}"),
             )
+    by_node = below("scoreDimensionFormat: '${node}'")
+    placeholder = app("{scorer: cpu}", "{scorer: cpu, dimension: '${node}'}")
+    yield case("an item with a placeholder", scorers=by_node, apps=placeholder)
     yield case(
         "a score of a scorer without a score name",
         scorers=FULL.replace("name: cpu_score, ", ""),
@@ -808,6 +811,11 @@ def _prioritizers() -> Iterator[tuple[str, Documents]]:
             "beside a scorer without a lock",
             apps=policy(configuration),
         )
+    yield case(
+        "prioritizer of an item with a placeholder",
+        scorers=below("scoreDimensionFormat: '${node}'"),
+        apps=policy(add_on(item="'${node}'")),
+    )
 
 
 def _application_sets() -> Iterator[tuple[str, Documents]]:

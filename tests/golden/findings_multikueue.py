@@ -44,6 +44,7 @@ _CONFIG: Final = (
 )
 CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "jobs: on all clusters": {"apps": _jobs()},
+    "jobs: a stickiness that OCM's weights cannot express": {"apps": _jobs(stickiness=15)},
     "jobs: in the namespace of Argo CD": {"apps": _jobs(namespace="argocd")},
     "jobs: a number of clusters": {"apps": _jobs("  placement: {numberOfClusters: 1}\n")},
     "jobs: two orders of one config": {"apps": f"{_jobs()}---\n{_jobs(name='more')}"},

@@ -104,7 +104,7 @@ def _names() -> Iterator[tuple[str, Documents]]:
 
 def _items() -> Iterator[tuple[str, Documents]]:
     dimensions = SCORER.replace("  scoring:", "  scoreDimensionFormat: '${node}-x'\n  scoring:")
-    for item in ("", "dimension: a-x, ", "dimension: a-y, "):
+    for item in ("", "dimension: a-x, ", "dimension: a-y, ", "dimension: '${node}-x', "):
         yield case(
             f"test of an item {item}",
             scorers=dimensions,

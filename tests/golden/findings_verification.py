@@ -85,6 +85,18 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
         _app("{scorer: slo, dimension: web, atLeast: 80}"),
         slo=SLO.replace("  scoreRange", '  scoreDimensionFormat: "${app}"\n  scoreRange'),
     ),
+    "verification: an item with a placeholder": _case(
+        _app("{scorer: slo, dimension: '${app}', atLeast: 80}"),
+        slo=SLO.replace("  scoreRange", '  scoreDimensionFormat: "${app}"\n  scoreRange'),
+    ),
+    "verification: the same check twice": _case(
+        _app(
+            "{scorer: slo, atLeast: 80}, {scorer: slo, dimension: slo, atLeast: 80, forSeconds: 60}"
+        )
+    ),
+    "verification: two bounds of one score": _case(
+        _app("{scorer: slo, atLeast: 80}, {scorer: slo, atLeast: 50, forSeconds: 900}")
+    ),
     "verification: no such scorer": _case(_app("{scorer: sl, atLeast: 80}")),
     "verification: by the score that ranks": _case(_app("{scorer: cpu, noWorseThan: 10}")),
     "verification: by another item of the scorer that ranks": {

@@ -57,8 +57,9 @@ DIMENSION = Code(
     explanation="""
         The Placement asks for an item name that this scorer never publishes, or names none
         although the scorer publishes several. OCM would find no score and count 0. Write a
-        dimension that the format yields on every cluster, or a format without labels. The same
-        holds for a score that verifies moves, which would never be known.
+        dimension that the format yields on every cluster, or a format without labels. A
+        placeholder such as `${app}` is not filled in here: write the name itself. The same holds
+        for a score that verifies moves, which would never be known.
         """,
     bad="""
         # scorers/cpu.yaml
@@ -101,7 +102,8 @@ STICKINESS = Code(
         OCM keeps a decision by the weight of its prioritizer Steady, and weights are whole
         numbers up to 10. A cluster must lead by 100 x *t* / *s* points, with a Steady weight
         *t* and the sum *s* of the absolute score weights, so only some numbers of points can be
-        expressed. The hint names the nearest ones.
+        expressed. The hint names the nearest ones. With `multiKueue` any number is possible:
+        the reconciler orders the clusters, and OCM decides for all of them.
         """,
     bad="""
         # apps/web.yaml
@@ -170,7 +172,8 @@ DUPLICATE_COORDINATE = Code(
     explanation="""
         The ranking lists one score twice. OCM adds the weights of an AddOn score, and uses the
         last weight of a BuiltIn prioritizer; neither is what the list looks like. Keep one
-        entry with the weight that you mean.
+        entry with the weight that you mean. The same holds for a check in `moves.verify`: two
+        bounds of one score are fine, and the same bound twice is a mistake.
         """,
     bad="""
         # apps/web.yaml

@@ -7,7 +7,7 @@ The CRD gives the fields, and the simulator says what OCM would do. Neither repo
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from dsf_wire.dimension import can_yield
+from dsf_wire.dimension import can_yield, placeholders
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
@@ -78,6 +78,13 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
                 yield codes.DIMENSION.at(
                     placement.at(*item_path),
                     f"{scorer.name} names its items {template}, which never gives '{name}'",
+                    "name an item that the scorer publishes",
+                )
+            elif placeholders(name):
+                yield codes.DIMENSION.at(
+                    placement.at(*item_path),
+                    f"scoreName is the name of one item, and in '{name}' nothing is filled in: only"
+                    " a scoreDimensionFormat has placeholders",
                     "name an item that the scorer publishes",
                 )
             yield from _missing_wins(placement, path, scorer)

@@ -76,6 +76,14 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
                 if only_item is None
                 else f"write {only_item}, or leave dimension out",
             )
+        elif placeholders(score.dimension):
+            # A label can have any text as its value, so the format could give this name.
+            yield codes.DIMENSION.at(
+                ranking.at(*path, "dimension"),
+                f"dimension is the name of one item, and in '{score.dimension}' nothing is filled"
+                " in: only a scoreDimensionFormat has placeholders",
+                f"write the name itself, such as {ranking.name}",
+            )
 
 
 @rule()

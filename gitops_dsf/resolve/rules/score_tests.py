@@ -4,7 +4,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from dsf_wire.dimension import can_yield
+from dsf_wire.dimension import can_yield, placeholders
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import FieldPath, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
@@ -199,6 +199,12 @@ def _dimension(
             test.at(*path, "dimension"),
             f"{scorer.name} publishes no item {dimension}: its items are named {template}",
             "correct the name",
+        )
+    elif dimension and placeholders(dimension):
+        yield codes.TEST_DIMENSION.at(
+            test.at(*path, "dimension"),
+            f"dimension is the name of one item, and in '{dimension}' nothing is filled in",
+            "write the name itself",
         )
 
 

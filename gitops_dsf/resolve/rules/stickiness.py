@@ -44,6 +44,10 @@ def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
         weights = [score.weight for score in spec.scores]
         if not any(weights) or choose(spec.stickiness, weights) is not None:
             continue
+        # The reconciler keeps the order of jobs by the points as they are written. OCM decides for
+        # every eligible cluster, so its Steady changes nothing.
+        if multi_kueue_of(ranking) is not None:
+            continue
         possible = map(str, nearest(spec.stickiness, weights))
         yield codes.STICKINESS.at(
             ranking.at("spec", "stickiness"),
@@ -74,7 +78,9 @@ def stickiness_can_be_overcome(context: Context) -> Iterator[Diagnostic]:
         lead = reach(weights, widths) / sum(map(abs, weights))
         if spec.stickiness <= lead:
             continue
-        possible = max(points for points in expressible(weights) if points <= lead)
+        possible = int(lead)
+        if not orders_jobs:
+            possible = max(points for points in expressible(weights) if points <= lead)
         hint = (
             f"write {possible} or less, or give the scorers a scoreRange with outputs further apart"
             if possible

@@ -60,6 +60,16 @@ def test_the_annotation_says_what_people_wrote(tmp_path: Path) -> None:
     }
 
 
+def test_a_stickiness_that_no_weights_express_orders_jobs_as_it_is_written(tmp_path: Path) -> None:
+    """OCM decides for every cluster whatever its Steady is, so the nearest weight does."""
+    document = rendered_placement(tmp_path, gpu_jobs(stickiness=15))
+    order = multikueue_order(msgspec.convert(document, Placement))
+    assert order is not None
+    assert order.stickiness == 15
+    nearest = rendered_placement(tmp_path / "nearest", gpu_jobs(stickiness=10))
+    assert document["spec"] == nearest["spec"]
+
+
 def test_points_are_those_of_the_weights_as_written(tmp_path: Path) -> None:
     """A factor that only expresses the stickiness for OCM does not change them."""
     scores = [
