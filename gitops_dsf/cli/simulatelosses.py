@@ -18,7 +18,7 @@ from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.scheduler import schedule_all
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.failover import planned_refuges, plans_refuges
-from gitops_dsf.views.preview.hubstate import hub_state
+from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
 from gitops_dsf.views.preview.losses import (
     Loss,
     Losses,
@@ -52,7 +52,8 @@ def simulate_losses(fleet: CheckedFleet, args: argparse.Namespace) -> int:
     state = state.deciding(decisions)
     if plans_refuges(fleet):
         published = published_refuges(data.snapshot.scores)
-        planned = planned_refuges(fleet, state, current=published, now=data.now)
+        ledger = stored_moves(data.snapshot).ledger
+        planned = planned_refuges(fleet, state, ledger, current=published, now=data.now)
         # OCM follows what is published. The reconciler publishes the others within a minute.
         missing = {key: planned[key] for key in planned.keys() - published.keys()}
         state = with_refuges(state, missing, keep=True)

@@ -95,3 +95,11 @@ def held_targets(holds: Sequence[Hold], now: float) -> Mapping[str, Mapping[str,
         if hold.active(now):
             held[hold.placement][hold.target] = hold
     return held
+
+
+def held_clusters(holds: Sequence[Hold], now: float) -> Mapping[str, frozenset[str]]:
+    """The names of the clusters of `held_targets`. Equal ones are compared without their times."""
+    clusters: dict[str, frozenset[str]] = {}
+    for placement, by_cluster in held_targets(holds, now).items():
+        clusters[placement] = frozenset(by_cluster)
+    return clusters

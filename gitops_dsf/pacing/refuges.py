@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final
 
 from gitops_dsf.hub.pace import MOVES_SCORE, PacedRanking, PacedTerm
@@ -37,6 +38,9 @@ _NO_LOAD: Final = Counter[tuple[str, str]]()
 
 Refuges = Mapping[str, str]
 """Clusters by namespace/name of the Placement."""
+HeldClusters = Mapping[str, Collection[str]]
+"""By namespace/name of the Placement: clusters from which it came back, see `holds`."""
+NOTHING_HELD: Final[HeldClusters] = MappingProxyType({})
 
 
 def plan_refuges(
@@ -45,14 +49,16 @@ def plan_refuges(
     state: HubState,
     now: datetime,
     current: Refuges,
+    held: HeldClusters = NOTHING_HELD,
     only: Collection[str] | None = None,
 ) -> dict[str, str]:
     """The refuges of all Placements that ask for them.
 
     A Placement for which no other cluster is eligible has none. `current` are the refuges so far.
     They stay unless the new plan is clearly better, and where it is not known, because the
-    Placement has no decision or OCM reports a mistake in it. With `only`, the other Placements keep
-    theirs without a look at them.
+    Placement has no decision or OCM reports a mistake in it. A cluster that is held is no refuge:
+    the application did worse there. With `only`, the other Placements keep theirs without a look at
+    them.
     """
     wanted = {key: candidate for key, candidate in paced.items() if candidate.ranking.refuges}
     decided: dict[str, frozenset[str]] = {}
@@ -75,7 +81,7 @@ def plan_refuges(
         together = _Together({key: wanted[key].ranking for key in keys}, refuges)
         # The largest load first: smaller ones are easier to spread afterwards.
         for key in sorted(planned, key=lambda key: (-wanted[key].ranking.load, key)):
-            ranked = _ranked(wanted[key], state=state, now=now)
+            ranked = _ranked(wanted[key], state=state, now=now, held=held.get(key, ()))
             if ranked is None:
                 continue
             refuge = together.place(key, ranked, before=refuges.pop(key, None))
@@ -91,11 +97,12 @@ class _Ranked:
     verdict: Verdict
     ranking: Ranking
     """With clusters of the decision. Its sums are those of the scores, without Steady."""
+    held: Collection[str]
 
     def sum_of(self, cluster: str) -> int | None:
         """None if the cluster cannot be a refuge."""
         position = self.verdict.state.positions.get(cluster)
-        if position is None or cluster in self.verdict.current:
+        if position is None or not self._may_be_refuge(cluster):
             return None
         clusters = self.ranking.clusters
         index = bisect_left(clusters, position)
@@ -107,12 +114,17 @@ class _Ranked:
         """The best cluster that is not among these, if there is one."""
         for index in self.ranking.order:
             name = self.verdict.state.names[self.ranking.clusters[index]]
-            if name not in self.verdict.current and name not in without:
+            if self._may_be_refuge(name) and name not in without:
                 yield name
                 return
 
+    def _may_be_refuge(self, cluster: str) -> bool:
+        return cluster not in self.verdict.current and cluster not in self.held
 
-def _ranked(paced: Paced, *, state: HubState, now: datetime) -> _Ranked | None:
+
+def _ranked(
+    paced: Paced, *, state: HubState, now: datetime, held: Collection[str]
+) -> _Ranked | None:
     """None if OCM would report a mistake."""
     verdict = simulate_placement(paced.written, state=state, now=now)
     ranking = verdict.ranking
@@ -122,7 +134,7 @@ def _ranked(paced: Paced, *, state: HubState, now: datetime) -> _Ranked | None:
     # scores.
     plain = [result for result in verdict.prioritizers if result.prioritizer.built_in != "Steady"]
     sums = add_up(plain, len(ranking.clusters))
-    return _Ranked(verdict=verdict, ranking=replace(ranking, sums=sums))
+    return _Ranked(verdict=verdict, ranking=replace(ranking, sums=sums), held=held)
 
 
 class _Together:

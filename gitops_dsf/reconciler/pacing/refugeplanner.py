@@ -11,8 +11,9 @@ from typing import Final
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.pacing.admit import known_shifts
 from gitops_dsf.pacing.assumptions import assume
+from gitops_dsf.pacing.holds import held_clusters
 from gitops_dsf.pacing.ledger import Ledger
-from gitops_dsf.pacing.refuges import Refuges, plan_refuges
+from gitops_dsf.pacing.refuges import NOTHING_HELD, HeldClusters, Refuges, plan_refuges
 from gitops_dsf.reconciler.pacing.situation import Inputs, situation_of
 from gitops_dsf.repository.model.reconciler import Pace
 
@@ -33,6 +34,8 @@ class RefugePlanner:
     def __init__(self) -> None:
         self._seen: Inputs | None = None
         """What the last plan depended on."""
+        self._held: HeldClusters = NOTHING_HELD
+        """What was held then."""
         self._refuges: Refuges = {}
         self._next = 0.0
         """When all are planned again, in seconds since 1970."""
@@ -48,21 +51,25 @@ class RefugePlanner:
             self._seen = None
             return {}
         current = published
+        held = held_clusters(ledger.holds, now)
         due: frozenset[str] | None = None
         if self._seen is not None:
             current = self._refuges
             if now < self._next:
                 due = _due(self._seen, inputs, current)
+        if due is not None:
+            due |= _held_otherwise(self._held, held) & inputs.paced.keys()
         refuges: Refuges
         if due is not None and not due:
             refuges = {key: cluster for key, cluster in current.items() if key in inputs.paced}
         else:
             refuges = await asyncio.to_thread(
-                _planned, inputs, ledger, pace=pace, current=current, due=due, now=now
+                _planned, inputs, ledger, pace=pace, current=current, held=held, due=due, now=now
             )
         if due is None:
             self._next = now + REPLAN_SECONDS
         self._seen = inputs.without_scores()
+        self._held = held
         self._refuges = refuges
         return refuges
 
@@ -73,13 +80,16 @@ def _planned(
     *,
     pace: Pace,
     current: Refuges,
+    held: HeldClusters,
     due: frozenset[str] | None,
     now: float,
 ) -> Refuges:
     situation = situation_of(inputs, ledger=ledger, pace=pace, now=now)
     scores = assume(situation.hub.scores, known_shifts(situation))
     state = situation.hub.scoring(scores)
-    return plan_refuges(situation.paced, state=state, now=situation.now, current=current, only=due)
+    return plan_refuges(
+        situation.paced, state=state, now=situation.now, current=current, held=held, only=due
+    )
 
 
 def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | None:
@@ -101,6 +111,12 @@ def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | N
         if is_decided_again or is_edited or is_touched:
             due.add(key)
     return frozenset(due)
+
+
+def _held_otherwise(before: HeldClusters, after: HeldClusters) -> frozenset[str]:
+    """The Placements that are held away from other clusters than before."""
+    keys = before.keys() | after.keys()
+    return frozenset(key for key in keys if before.get(key) != after.get(key))
 
 
 def _changed(

@@ -12,10 +12,12 @@ from datetime import datetime
 from msgspec import Struct
 
 from gitops_dsf.hub.decisions import decided
+from gitops_dsf.pacing.holds import held_clusters
+from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState
-from gitops_dsf.views.preview.paced import paced_placements
+from gitops_dsf.views.preview.paced import paced_placements, remaining_holds
 from gitops_dsf.views.preview.transition import Transition
 
 
@@ -54,10 +56,14 @@ def refuge_plans(transition: Transition) -> RefugePlans:
     before: Refuges = {}
     if base is not None and transition.base_state is not None:
         hub_before = transition.base_state.deciding(transition.decided_base.decisions)
-        before = planned_refuges(base, hub_before, current=published, now=transition.now)
+        before = planned_refuges(
+            base, hub_before, transition.ledger, current=published, now=transition.now
+        )
     # A refuge stays unless another plan is clearly better, so the plan begins with the old ones.
     current = before or published
-    after = planned_refuges(head, transition.after, current=current, now=transition.now)
+    after = planned_refuges(
+        head, transition.after, transition.ledger, current=current, now=transition.now
+    )
     return RefugePlans(before=before, after=after)
 
 
@@ -79,10 +85,16 @@ def plans_refuges(fleet: CheckedFleet) -> bool:
 
 
 def planned_refuges(
-    fleet: CheckedFleet, state: HubState, *, current: Refuges, now: datetime
+    fleet: CheckedFleet, state: HubState, ledger: Ledger, *, current: Refuges, now: datetime
 ) -> Refuges:
-    """The refuges that the reconciler would plan. `current` are those so far."""
-    return plan_refuges(paced_placements(fleet, state), state=state, now=now, current=current)
+    """The refuges that the reconciler would plan. `current` are those so far.
+
+    `ledger` is that of the hub; the fleet may end some of its holds.
+    """
+    paced = paced_placements(fleet, state)
+    holds = remaining_holds(ledger, fleet, paced, now=now.timestamp())
+    held = held_clusters(holds, now.timestamp())
+    return plan_refuges(paced, state=state, now=now, current=current, held=held)
 
 
 def _changes(

@@ -19,7 +19,7 @@ from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
 from gitops_dsf.pacing.fleetstop import acknowledged
 from gitops_dsf.pacing.holds import remaining
-from gitops_dsf.pacing.ledger import Ledger, LedgerMove
+from gitops_dsf.pacing.ledger import Hold, Ledger, LedgerMove
 from gitops_dsf.pacing.maintenance import effect_of, tainted_by, without_drained
 from gitops_dsf.pacing.waves import MAX_WAVES, AdmittedWave, waves
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -167,14 +167,21 @@ def _after_change(
     if pace.acknowledged_stop is not None:
         moment = datetime.fromisoformat(pace.acknowledged_stop).timestamp()
         ledger = acknowledged(ledger, moment, now=now)
+    holds = remaining_holds(ledger, fleet, paced, now=now)
+    return msgspec.structs.replace(ledger, holds=holds)
+
+
+def remaining_holds(
+    ledger: Ledger, fleet: CheckedFleet, paced: Mapping[str, Paced], *, now: float
+) -> tuple[Hold, ...]:
+    """The holds that stay when the repository is applied."""
     if not ledger.holds:
-        return ledger
+        return ()
     verifications: dict[str, Verification] = {}
     for key, placement in paced.items():
         if placement.ranking.verification is not None:
             verifications[key] = placement.ranking.verification
-    holds = remaining(ledger.holds, verifications, fleet.inventory_digests, now=now)
-    return msgspec.structs.replace(ledger, holds=holds)
+    return remaining(ledger.holds, verifications, fleet.inventory_digests, now=now)
 
 
 def desired_paced_move(verdict: Verdict) -> DesiredPacedMove | None:

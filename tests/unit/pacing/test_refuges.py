@@ -35,6 +35,7 @@ def planned(
     found: tuple[HubState, dict[str, Paced]],
     current: Mapping[str, str] | None = None,
     only: Sequence[str] | None = None,
+    held: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, str]:
     state, paced = found
     short = plan_refuges(
@@ -42,6 +43,7 @@ def planned(
         state=state,
         now=MOMENT,
         current={f"ns/{name}": cluster for name, cluster in (current or {}).items()},
+        held={f"ns/{name}": clusters for name, clusters in (held or {}).items()},
         only=None if only is None else [f"ns/{name}" for name in only],
     )
     return {key.removeprefix("ns/"): cluster for key, cluster in short.items()}
@@ -79,6 +81,15 @@ def test_only_clusters_that_may_be_chosen_are_refuges() -> None:
     assert planned(hub(scores, {"a": ("c1", "c2", "c3")})) == {}
     assert planned(hub(scores, {"a": ()})) == {}
     assert planned(herd(scores, {"a": ("c1",)})) == {}, "refuges are off"
+
+
+def test_no_refuge_is_a_cluster_that_the_application_came_back_from() -> None:
+    """Others may still go there. Where there is no other cluster, there is no refuge."""
+    scores = {"c1": 0, "c2": 90, "c3": 10}
+    found = hub(scores, {"a": ("c1",), "b": ("c1",)})
+    assert planned(found, held={"a": ("c2",)}) == {"a": "c3", "b": "c2"}
+    assert planned(found, {"a": "c2", "b": "c2"}, held={"a": ("c2",)}) == {"a": "c3", "b": "c2"}
+    assert planned(found, {"a": "c2"}, held={"a": ("c2", "c3")}) == {"b": "c2"}
 
 
 def test_a_lower_score_is_better_with_a_negative_weight() -> None:

@@ -1,5 +1,6 @@
 """Checks what is paced: moves that wait, maintenance windows, and refuges of applications."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +17,7 @@ from gitops_dsf.pacing.refuges import published_refuges
 from gitops_dsf.views.doctor.facts import RIGHTS, DoctorFacts
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.status.inputs import HubPart
+from gitops_dsf.views.status.queue import NO_MOVES
 from gitops_dsf.wording import names_text, plural
 
 LONG_WAIT_SECONDS: Final = 86_400.0
@@ -87,23 +89,31 @@ def refuges(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does every paced application have a refuge?"""
     published = published_refuges(facts.inputs.snapshot.scores)
     decisions = decided(facts.inputs.snapshot.decisions)
+    held = defaultdict[str, set[str]](set)
+    for hold in (facts.overview.queue or NO_MOVES).held or ():
+        held[hold.placement].add(hold.cluster)
     count = 0
     without_cluster = []
     without_plan = []
+    held_away = []
     for placement in facts.inputs.placements:
         clusters = decisions.get(placement.key, ())
         if not clusters or not _wants_refuge(placement):
             continue
         count += 1
         if published.get(placement.key) in {None, *clusters}:
-            eligible = facts.overview.eligible.get(placement.key, ())
-            if set(eligible) - set(clusters):
+            others = set(facts.overview.eligible.get(placement.key, ())) - set(clusters)
+            if others - held[placement.key]:
                 without_plan.append(placement.key)
+            elif others:
+                held_away.append(placement.key)
             else:
                 without_cluster.append(placement.key)
     # One finding for each cause, however many Placements have no refuge.
     if without_cluster:
         yield _no_cluster(without_cluster)
+    if held_away:
+        yield _held_away(held_away)
     if without_plan:
         yield _no_plan(facts, without_plan)
     if count:
@@ -126,6 +136,15 @@ def _no_cluster(placements: list[str]) -> DoctorFinding:
         f"{names_text(placements)} {have} no refuge: no cluster besides its own is eligible",
         f"gitops-dsf status --placement {placements[0]}  # then widen its clusterSelector or"
         " clusterSets",
+    )
+
+
+def _held_away(placements: list[str]) -> DoctorFinding:
+    have = "has" if len(placements) == 1 else "have"
+    return warning(
+        f"{names_text(placements)} {have} no refuge: every other eligible cluster is held after a"
+        " return",
+        f"gitops-dsf status --placement {placements[0]}  # shows until when, and what was measured",
     )
 
 

@@ -356,6 +356,24 @@ async def test_another_cluster_takes_the_place_of_one_that_is_held() -> None:
         assert hub.broken == []
 
 
+async def test_a_cluster_that_is_held_is_no_refuge() -> None:
+    """It was the best one for an application on eu-1, until the application came back from it."""
+    async with VerifyHub(verification=QUICK) as hub:
+        with hub.nobody_decides():
+            hub.place("shop", "eu-1", refuges=True)
+            for name, points in {"eu-1": 40, "us-1": 62, "us-2": 38}.items():
+                hub.cluster(name, points)
+        hub.quality["us-1"] = 5
+        async with publishing(hub), verifying(hub):
+            await in_time(lambda: hub.ledger().holds, what="it is held")
+            [hold] = hub.ledger().holds
+            moving = {"eu-1", "us-1"}
+            await in_time(lambda: not moving & hub.items().keys(), what="the return ended")
+            assert (hold.target, hub.where("shop")) == ("us-1", "eu-1")
+            assert hub.items() == {"us-2": {"argocd/shop": 50}}
+            await in_time(lambda: wall() >= hold.until, what="the hold ended")
+
+
 WRITES = 10
 """Of a leader from its first look until a move is done, at least."""
 

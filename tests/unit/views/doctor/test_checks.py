@@ -126,14 +126,19 @@ def without(kind: str, *more: Object) -> list[Object]:
     return [*(item for item in fleet() if item["kind"] != kind), *more]
 
 
-def refuged(*clusters: str, at: str = "") -> Given:
-    """A hub of these clusters, and an application on the first of them whose refuge is planned."""
+def refuged(*clusters: str, at: str = "", held: str = "") -> Given:
+    """A hub of these clusters, and an application on the first of them whose refuge is planned.
+
+    It came back from the cluster that is held.
+    """
     scores = [score(name, "cpu", 50) for name in clusters]
     placed = [with_refuges("p", "cpu"), decision("p", clusters[0])]
-    refuge = [moves_score(at, p=50)] if at else []
-    return hub(
-        *joined(*clusters), *scores, global_set(), binding(), scorer("cpu"), *placed, *refuge
-    )
+    more = [moves_score(at, p=50)] if at else []
+    if held:
+        now = NOW.timestamp()
+        hold = {"placement": "argocd/p", "target": held, "since": now - 60, "until": now + 3600}
+        more.append(paced_moves({"holds": [hold]}, {}))
+    return hub(*joined(*clusters), *scores, global_set(), binding(), scorer("cpu"), *placed, *more)
 
 
 def gated(gate: str, section: str, *before: Object) -> Object:
@@ -557,6 +562,9 @@ WRONG: dict[str, Given] = {
     ),
     "refuges: warning: argocd/p has no refuge: no cluster besides its own is eligible": refuged(
         "cluster1"
+    ),
+    "refuges: warning: argocd/p has no refuge: every other eligible cluster is held": refuged(
+        "cluster1", "cluster2", held="cluster2"
     ),
     "reconciler: warning: no reconciler ever led": having(FactSource.LEASES),
     "reconciler: warning: pod-a was last renewed 60 s ago": changed(
