@@ -159,8 +159,9 @@ def read_moves(data: object) -> StoredMoves:
         ledger = msgspec.json.decode(texts.get(LEDGER_KEY) or "{}", type=Ledger)
     except msgspec.DecodeError as error:
         raise MovesError(
-            f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; delete the ConfigMap to"
-            " begin with an empty ledger"
+            f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; if a newer version of the"
+            " reconciler wrote it, run that version: nothing moves until then. Otherwise delete the"
+            " ConfigMap to begin with an empty ledger"
         ) from error
     queue = Queue()
     maintenance = MaintenanceState()

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.ledger import LedgerMove
 from tests.integration.reconciler.pacing.pacehub import PACE
@@ -17,6 +18,7 @@ from tests.integration.reconciler.pacing.verifyhub import (
     CHECK,
     VERIFICATION,
     VerifyHub,
+    ledger_item,
     publishing,
     shops,
     verifying,
@@ -372,6 +374,39 @@ async def test_a_cluster_that_is_held_is_no_refuge() -> None:
             assert (hold.target, hub.where("shop")) == ("us-1", "eu-1")
             assert hub.items() == {"us-2": {"argocd/shop": 50}}
             await in_time(lambda: wall() >= hold.until, what="the hold ended")
+
+
+async def test_a_ledger_of_a_newer_version_is_left_alone(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two versions run side by side, and the older one leads: its moves go on afterwards."""
+    async with VerifyHub(verification=QUICK) as hub:
+        shops(hub)
+        async with publishing(hub):
+            async with verifying(hub):
+                await in_time(lambda: is_verifying(hub), what="the new copy is verified")
+            known = ledger_item(hub)
+            text = known["data"]["ledger"].replace('"Verifying"', '"Judging"')
+            newer = {**known, "data": {**known["data"], "ledger": text}}
+            hub.objects["configmaps", HUB, MOVES_SCORE] = newer
+            with monkeypatch.context() as patch:
+                # The laws are told by the ledger, too.
+                patch.setattr(hub, "_check_pace", lambda: None)
+                async with verifying(hub):
+                    await asyncio.sleep(600)
+            assert ledger_item(hub)["data"]["ledger"] == text
+            assert hub.copies() == ["shop-eu-1", "shop-us-1"]
+            assert hub.where("shop") == "us-1"
+            hub.objects["configmaps", HUB, MOVES_SCORE] = known
+            async with verifying(hub):
+                await in_time(lambda: is_settled(hub), what="the move completed")
+        assert hub.copies() == ["shop-us-1"]
+        assert hub.broken == []
+    assert (
+        "ConfigMap gitops-dsf-moves, key ledger: Invalid enum value 'Judging' - at"
+        " `$.moves[0].phase`; if a newer version of the reconciler wrote it, run that version:"
+        " nothing moves until then. Otherwise delete the ConfigMap to begin with an empty ledger"
+    ) in caplog.text
 
 
 WRITES = 10
