@@ -83,6 +83,24 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
                 position, message, "keep one entry with the weight you mean"
             )
         seen.add(key)
+    yield from _checks_listed_twice(context)
+
+
+def _checks_listed_twice(context: Context) -> Iterator[Diagnostic]:
+    """Of two checks with the same bound, the one with the shorter forSeconds decides nothing."""
+    # Two bounds of one score are no mistake: 80 for ten minutes, and never below 50 for an hour.
+    seen: set[tuple[int, str, str | None, int | None, int | None]] = set()
+    for application, path, check in context.verified:
+        scorer = context.scorers.get(check.scorer)
+        dimension = check.dimension or (scorer.only_item if scorer is not None else None)
+        key = (id(application), check.scorer, dimension, check.at_least, check.no_worse_than)
+        if key in seen:
+            yield codes.DUPLICATE_COORDINATE.at(
+                application.at(*path, "scorer"),
+                f"{application.name} has two checks of {check.scorer} with the same bound",
+                "keep the one with the forSeconds that you mean",
+            )
+        seen.add(key)
 
 
 @rule(needs=("FleetRepository",))

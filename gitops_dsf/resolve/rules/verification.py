@@ -98,25 +98,6 @@ def checks_are_not_of_what_ranks(context: Context) -> Iterator[Diagnostic]:
 
 
 @rule()
-def checks_are_listed_once(context: Context) -> Iterator[Diagnostic]:
-    """Of two checks with the same bound, the one with the shorter forSeconds decides nothing."""
-    # Two bounds of one score are no mistake: 80 for ten minutes, and never below 50 for an hour.
-    seen: set[tuple[int, str, str | None, int | None, int | None]] = set()
-    for application, path, check in context.verified:
-        scorer = context.scorers.get(check.scorer)
-        dimension = check.dimension or (scorer.only_item if scorer is not None else None)
-        bound = (check.at_least, check.no_worse_than)
-        key = (id(application), check.scorer, dimension, *bound)
-        if key in seen:
-            yield codes.DUPLICATE_COORDINATE.at(
-                application.at(*path, "scorer"),
-                f"{application.name} has two checks of {check.scorer} with the same bound",
-                "keep the one with the forSeconds that you mean",
-            )
-        seen.add(key)
-
-
-@rule()
 def checks_can_pass_and_fail(context: Context) -> Iterator[Diagnostic]:
     """A bound outside of what the scorer publishes always gives the same verdict."""
     for application, path, check in context.verified:
