@@ -115,6 +115,8 @@ class RecordedVerification(
     since: Timestamp
     """When the move was admitted, or seen. It tells moves between the same clusters apart."""
     checks: tuple[RecordedCheck, ...] = ()
+    detail: str = ""
+    """Why it was decided if the checks did not, as `us-1 has no healthy copy after 1800 s`."""
 
 
 class RecordedOrder(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):

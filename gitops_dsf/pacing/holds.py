@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from gitops_dsf.hub.pace import Verification
-from gitops_dsf.pacing.ledger import MAX_HOLD_SECONDS, MAX_HOLDS, Hold
+from gitops_dsf.pacing.ledger import MAX_DETAIL, MAX_HOLD_SECONDS, MAX_HOLDS, Hold
 
 MAX_DOUBLINGS: Final = 20
 """No hold is doubled more often: a minute, doubled 14 times, is longer than the longest hold."""
-MAX_DETAIL: Final = 200
-"""Characters of what was measured."""
 
 
 def holding(

@@ -29,6 +29,8 @@ What failed and could not return is verified anew afterwards.
 """
 MAX_HOLDS: Final = 2_000
 """Pairs of an application and a cluster that are held apart."""
+MAX_DETAIL: Final = 200
+"""Characters of what was measured."""
 MAX_RETURNS: Final = 100
 """Times of returns that are remembered: `spec.pace.stopAfterReturns` is no larger."""
 MAX_HOLD_SECONDS: Final = 604_800.0
@@ -155,6 +157,8 @@ class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     None before, and for a move that is not verified.
     """
+    detail: str = ""
+    """Why it ended if its checks did not decide, as `us-1 has no healthy copy after 1800 s`."""
 
     @property
     def under_way(self) -> bool:

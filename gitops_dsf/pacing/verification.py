@@ -161,7 +161,11 @@ def judge(
             verdict = _last_verdict(counted, reading, measured_from=measured_from)
         checks.append(counted)
         verdicts.append(verdict)
-        details.setdefault(verdict, check_text(state.score, reading.value, state.at_least))
+        if verdict is Verdict.UNKNOWN:
+            detail = _unknown_text(counted, check, reading, measured_from=measured_from)
+        else:
+            detail = check_text(state.score, reading.value, state.at_least)
+        details.setdefault(verdict, detail)
     together = _together(verdicts)
     if together in {Verdict.PASSED, Verdict.FAILED}:
         checks = [
@@ -235,6 +239,18 @@ def _last_verdict(state: CheckState, reading: Reading, *, measured_from: float) 
     if state.failing_since is not None and reading.written >= measured_from:
         return Verdict.FAILED
     return Verdict.UNKNOWN
+
+
+def _unknown_text(
+    state: CheckState, check: VerifiedBy, reading: Reading, *, measured_from: float
+) -> str:
+    """Why a check is neither good nor bad when the time is over."""
+    text = check_text(state.score, reading.value, state.at_least)
+    if reading.value is None or state.at_least is None:
+        return text
+    if reading.written < measured_from:
+        return f"{text}, written before it could show the new copy alone"
+    return f"{text}, but not for {check.for_seconds:.0f} s"
 
 
 def _together(verdicts: list[Verdict]) -> Verdict:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from gitops_dsf.hub.moves.causes import MoveCause, by_return
 from gitops_dsf.hub.pace import Verification, VerifiedBy
 from gitops_dsf.pacing.holds import holding, remaining
-from gitops_dsf.pacing.ledger import Hold, Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import MAX_DETAIL, Hold, Ledger, LedgerMove, Outcome, Phase
 from gitops_dsf.pacing.ledgerindex import LedgerIndex
 from gitops_dsf.pacing.verification import (
     Reading,
@@ -107,7 +107,7 @@ class Verifier:
             return move.entered(Phase.VERIFYING, self._now)
         if self._now >= deadline(move, verification):
             detail = f"{move.target} has no healthy copy after {verification.seconds:.0f} s"
-            return self._failed(move, verification, detail)
+            return self._failed(move, verification, detail, unchecked=detail)
         return move
 
     def verified(self, move: LedgerMove, verification: Verification) -> LedgerMove | Failed:
@@ -194,17 +194,26 @@ class Verifier:
     ) -> LedgerMove | Failed:
         """The next state of a move of which nobody knows, when the time is over."""
         if verification.on_unknown == "Return" and move.admitted:
-            return self._failed(move, verification, detail)
+            return self._failed(move, verification, detail, unchecked=detail)
         # What OCM moved itself from a cluster that is lost has no old copy that could be kept.
         has_old_copy = move.admitted or self._loss(move.source) is None
         if verification.on_unknown == "Hold" and has_old_copy:
             return move
-        return replace(move, passed_at=self._now, outcome=Outcome.UNKNOWN_COMPLETED)
+        return replace(
+            move,
+            passed_at=self._now,
+            outcome=Outcome.UNKNOWN_COMPLETED,
+            detail=detail[:MAX_DETAIL],
+        )
 
     def _failed(
-        self, move: LedgerMove, verification: Verification, detail: str
+        self, move: LedgerMove, verification: Verification, detail: str, *, unchecked: str = ""
     ) -> LedgerMove | Failed:
-        ended = move.entered(Phase.ENDED, self._now)
+        """The end of a move, or the move while it may still return.
+
+        `unchecked` is the reason if the checks did not decide. What they measured is in the checks.
+        """
+        ended = replace(move.entered(Phase.ENDED, self._now), detail=unchecked[:MAX_DETAIL])
         if not move.admitted:
             # OCM had a reason to leave the other cluster.
             return replace(ended, outcome=Outcome.FAILED)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.hub.moves.measured import check_text, checks_text
+from gitops_dsf.hub.moves.measured import check_text, decided_text
 from gitops_dsf.hub.points import points_text
 from gitops_dsf.journal.cause import largest_change, scores_of_people
 from gitops_dsf.journal.record import Record, RecordedOrder, RecordedVerification
@@ -84,8 +84,8 @@ def explained_text(record: Record) -> str:
 def verification_text(verification: RecordedVerification) -> str:
     """Formats `verified: shop-slo/shop 84 of at least 80`, or how else it was decided."""
     title = _OUTCOMES.get(verification.outcome, verification.outcome)
-    checks = checks_text(verification.checks)
-    return f"{title}: {checks}" if checks else title
+    decided = decided_text(verification.checks, verification.detail)
+    return f"{title}: {decided}" if decided else title
 
 
 def _verification_lines(record: Record, verification: RecordedVerification) -> Iterator[str]:
@@ -96,6 +96,9 @@ def _verification_lines(record: Record, verification: RecordedVerification) -> I
         f" {verification.target}: {title}"
     )
     yield f"  the move began at {_utc_text(verification.since)} UTC"
+    if verification.detail:
+        yield f"  {verification.detail}"
+        return
     for check in verification.checks:
         text = check_text(check.score, check.value, check.at_least)
         if check.before is None:

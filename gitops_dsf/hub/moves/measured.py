@@ -27,6 +27,11 @@ def checks_text(checks: Iterable[MeasuredCheck]) -> str:
     return "; ".join(check_text(check.score, check.value, check.at_least) for check in checks)
 
 
+def decided_text(checks: Iterable[MeasuredCheck], detail: str) -> str:
+    """What decided a move: `detail` if it is not empty, because then the checks did not decide."""
+    return detail or checks_text(checks)
+
+
 def check_text(score: str, value: int | None, at_least: int | None) -> str:
     """Formats `shop-slo 62 of at least 80`. `score` is a resource and a dimension (`cpu/cpu`).
 

@@ -88,6 +88,7 @@ def verification_records(
                 )
                 for check in move.checks
             ),
+            detail=move.detail,
         )
         record = verification_record(
             before,

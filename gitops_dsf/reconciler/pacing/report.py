@@ -173,7 +173,9 @@ def _checks_wanted(move: LedgerMove, verification: Verification | None) -> str:
 
 
 def _measured(move: LedgerMove) -> str:
-    """What the checks of a move measured when they decided."""
+    """What the checks of a move measured when they decided, or why they did not."""
+    if move.detail:
+        return move.detail
     return "; ".join(check_text(check.score, check.last, check.at_least) for check in move.checks)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from gitops_dsf.hub.moves.measured import checks_text
+from gitops_dsf.hub.moves.measured import decided_text
 from gitops_dsf.show.status.drains import draining_text
 from gitops_dsf.show.status.verification import verifying_text
 from gitops_dsf.views.status.queue import HeldView, MoveView, QueueView, StopView, WaitingView
@@ -58,9 +58,8 @@ def failed_text(failed: FailedView) -> str:
         f"{failed.placement} does worse on {failed.target} since {failed.since}, and has nowhere to"
         " return to"
     )
-    if failed.measured:
-        text += f": {checks_text(failed.measured)}"
-    return text
+    decided = decided_text(failed.measured, failed.detail or "")
+    return f"{text}: {decided}" if decided else text
 
 
 def held_text(hold: HeldView) -> str:

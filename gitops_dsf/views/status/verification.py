@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import Verification, VerifiedBy, verification_of
@@ -84,6 +84,8 @@ class FailedView(Struct, frozen=True, kw_only=True, rename={"source": "from", "t
     since: str
     """When that was decided."""
     measured: tuple[MeasuredView, ...]
+    detail: str | UnsetType = UNSET
+    """Why it failed, if the checks did not decide; absent if they did."""
 
 
 def failed_views(moves: Iterable[LedgerMove]) -> Iterator[FailedView]:
@@ -107,6 +109,7 @@ def failed_views(moves: Iterable[LedgerMove]) -> Iterator[FailedView]:
             target=move.source if is_back else move.target,
             since=timestamp_of(move.phase_since),
             measured=tuple(measured),
+            detail=move.detail or UNSET,
         )
 
 

@@ -228,6 +228,29 @@ def test_a_verification_is_a_line_of_its_own_and_explained_below_its_move(
     }
 
 
+def test_a_copy_that_never_got_healthy_is_the_reason_and_no_score(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verification = RecordedVerification(
+        source="eu-1",
+        target="eu-2",
+        outcome="Returned",
+        since=AT,
+        checks=(RecordedCheck(score="shop-slo/shop", value=None, at_least=80),),
+        detail="eu-2 has no healthy copy after 1800 s",
+    )
+    failed = verification_record(CAUSED, verification, at=AT + timedelta(minutes=30))
+    lines = tmp_path / "2026-06.jsonl"
+    lines.write_bytes(b"".join(map(encode, (START, CAUSED, failed))))
+    assert main(["log", "portal", "--journal", str(lines), *SPAN]) == 0
+    shown = capsys.readouterr().out
+    assert "verification failed, it goes back: eu-2 has no healthy copy after 1800 s\n" in shown
+    assert shown.endswith(
+        "  the move began at 2026-06-01 03:12:07 UTC\n  eu-2 has no healthy copy after 1800 s\n"
+    )
+    assert "not known" not in shown
+
+
 def test_a_list_for_kueue_is_a_line_of_its_own_and_explained_with_points(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -170,6 +170,7 @@ def test_a_new_copy_that_never_gets_healthy_counts_as_failed() -> None:
     assert young.phase is Phase.HANDOVER
     failed, back = after(move(Phase.HANDOVER, 1800), arrived=False).moves
     assert failed.outcome is Outcome.RETURNED
+    assert failed.detail == "us-1 has no healthy copy after 1800 s"
     assert str(back.cause) == "return: us-1 has no healthy copy after 1800 s"
 
 
@@ -201,6 +202,25 @@ def test_what_happens_when_nobody_knows(
 
     assert outcomes(1799) == [(Phase.VERIFYING, None)]
     assert outcomes(1800) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "detail"),
+    [(None, "slo/shop not known"), (90, "slo/shop 90 of at least 80, but not for 600 s")],
+)
+@pytest.mark.parametrize("on_unknown", ["Return", "Complete"])
+def test_a_move_of_which_nobody_knows_says_what_was_not_known(
+    on_unknown: str, value: int | None, detail: str
+) -> None:
+    verification = replace(VERIFICATION, on_unknown=on_unknown)
+    decided, *_ = after(move(ago=1800), value=value, verification=verification).moves
+    assert decided.detail == detail
+
+
+def test_a_move_that_its_checks_decided_needs_no_other_reason() -> None:
+    failed, _ = after(move(checks=(BAD,)), value=62).moves
+    assert failed.detail == ""
+    assert only(after(move(checks=(HELD,)))).detail == ""
 
 
 def test_what_ocm_moved_itself_is_reported_and_never_returns() -> None:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from gitops_dsf.hub.decisions import decided
-from gitops_dsf.hub.moves.measured import check_text, checks_text
+from gitops_dsf.hub.moves.measured import check_text, decided_text
 from gitops_dsf.hub.names import ACKNOWLEDGED_STOP_ANNOTATION, MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import Verification, VerifiedBy
 from gitops_dsf.hub.score_states import ScoreState
@@ -59,9 +59,10 @@ def verification(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def _failed(failed: FailedView) -> DoctorFinding:
+    decided = decided_text(failed.measured, failed.detail or "")
     return warning(
         f"{failed.placement} does worse on {failed.target} than its checks ask for, and has nowhere"
-        f" to return to: {checks_text(failed.measured) or 'its scores are not known'}",
+        f" to return to: {decided or 'its scores are not known'}",
         f"gitops-dsf status --placement {failed.placement}  # then make {failed.source} eligible"
         " again, or mend the application",
     )

@@ -508,6 +508,25 @@ async def test_a_new_leader_records_what_the_last_one_could_not(scene: JournalHu
     assert (back.number, back.left, back.joined) == (4, ("cluster2",), ("cluster1",))
 
 
+async def test_a_copy_that_never_got_healthy_is_recorded_as_the_reason(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        move = arrived()
+        replica.context.ledger = Ledger((move,))
+        await replica.moves("cluster2", cluster1=35)
+        await replica.pushed(2)
+        detail = "cluster2 has no healthy copy after 1800 s"
+        ended = {"phase": Phase.ENDED, "outcome": Outcome.RETURNED, "detail": detail}
+        replica.context.ledger = Ledger((replace(move, **ended),))
+        replica.context.verification_decided()
+        await replica.pushed(3)
+    *_, returned = scene.branch().records
+    assert returned.verification is not None
+    assert verification_text(returned.verification) == (
+        "verification failed, it goes back: cluster2 has no healthy copy after 1800 s"
+    )
+
+
 async def test_a_move_that_nobody_verifies_has_no_record_of_a_verification(
     scene: JournalHub,
 ) -> None:

@@ -167,6 +167,7 @@ async def test_a_new_copy_that_never_gets_healthy_goes_back() -> None:
         hub.healthy = False
         async with publishing(hub), verifying(hub):
             await in_time(lambda: hub.outcomes() == ["Returned"], what="it returned")
+            assert the_move(hub).detail == "us-1 has no healthy copy after 240 s"
             await in_time(lambda: is_settled(hub), what="the return ended")
         assert hub.copies() == ["shop-eu-1"]
         assert hub.broken == []

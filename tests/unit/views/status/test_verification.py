@@ -168,6 +168,8 @@ def test_an_application_that_does_worse_and_cannot_return_is_named_while_that_is
     assert line_of(hub(failed())) == f"{line}: slo 62 of at least 80"
     others = move("b", "c1", "c2", since=0, phase="Ended", phaseSince=SECONDS)
     assert line_of(hub(failed(), others)) == f"{line}: slo 62 of at least 80"
+    unhealthy = failed(checks=[STATE], detail="us-1 has no healthy copy after 1800 s")
+    assert line_of(hub(unhealthy)) == f"{line}: us-1 has no healthy copy after 1800 s"
     not_back = failed(returning=True, checks=[], **{"from": "us-1", "to": "eu-1"})
     assert line_of(hub(not_back)) == line
     later = move("shop", "us-1", "eu-1", since=SECONDS, phase="Ended", phaseSince=SECONDS)
