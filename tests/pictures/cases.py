@@ -27,7 +27,9 @@ from tests.integration.preview.gitfleet import (
     settings,
     snapshot,
 )
+from tests.integration.preview.test_job_orders import begun, jobs
 from tests.integration.preview.test_maintenance import DECIDED, NIGHT, STEADY, maintenance
+from tests.integration.preview.test_surroundings import LOW
 from tests.support.agent.published import PublishedScores
 from tests.support.commandline import gitops_dsf
 
@@ -229,6 +231,15 @@ def _maintenance(folder: Path) -> str:
     return comment(fleet.path, hub)
 
 
+def _jobs(folder: Path) -> str:
+    """One order turns, and another one gets another config."""
+    fleet = GitFleet(folder / "fleet")
+    begun(fleet, jobs(), jobs("night"))
+    hub = save(snapshot(), folder / "hub")
+    fleet.write("apps/jobs.yaml", jobs(scores=LOW), jobs("night", config="batch"))
+    return comment(fleet.path, hub)
+
+
 CASES: Final[Mapping[str, Case]] = {
     "demo": demo_comment,
     "nothing": _small(lambda _: None),
@@ -254,5 +265,6 @@ CASES: Final[Mapping[str, Case]] = {
     "maintenance": _maintenance,
     "verification-on": _herd(_verification_on, demand=0, stickiness=10),
     "verification-loosened": _verification_loosened,
+    "jobs": _jobs,
 }
 """By name, how the comment is made in an empty folder."""

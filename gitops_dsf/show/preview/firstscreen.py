@@ -19,6 +19,7 @@ from gitops_dsf.show.preview.moves import MAX_LISTED, move_line
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.edits import PACE_FIELD
 from gitops_dsf.views.preview.fields import FieldChange
+from gitops_dsf.views.preview.joborders import MultiKueueChange
 from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove, MoveKind
 from gitops_dsf.views.preview.scorers import ScorerChange
 from gitops_dsf.views.preview.verification import VerificationChange
@@ -168,6 +169,8 @@ def _review_text(comparison: Comparison, limits: PageLimits) -> str:
     hints += _query_hints(comparison.scorers, limits)
     if comparison.verification is not UNSET:
         hints += map(limits.plain, _verification_hints(comparison.verification))
+    if comparison.multi_kueue is not UNSET:
+        hints += map(limits.plain, _multi_kueue_hints(comparison.multi_kueue))
     if comparison.warnings:
         hints.append(f"{plural(len(comparison.warnings), 'warning')}, below")
     return "; ".join(hints) or "no new host, credential or query, and no warning"
@@ -228,6 +231,20 @@ def _verification_hints(change: VerificationChange) -> Iterator[str]:
         )
     if change.added:
         yield f"moves verified from now on: {_names(change.added)}"
+
+
+def _multi_kueue_hints(change: MultiKueueChange) -> Iterator[str]:
+    """Which lists the reconciler writes from now on, and which it leaves as they are."""
+    if change.removed:
+        yield (
+            f"MultiKueueConfig {names_text(change.removed)} is ordered no longer: its list stays as"
+            " it is"
+        )
+    if change.added:
+        yield (
+            f"MultiKueueConfig {names_text(change.added)} is ordered from now on: nobody else may"
+            " write it"
+        )
 
 
 def _names(placements: Iterable[str]) -> str:

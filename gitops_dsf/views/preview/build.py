@@ -20,7 +20,12 @@ from gitops_dsf.views.preview.edits import (
     source_changes,
 )
 from gitops_dsf.views.preview.failover import Failover, failover_changes, refuge_plans
-from gitops_dsf.views.preview.joborders import JobOrderChange, job_order_changes
+from gitops_dsf.views.preview.joborders import (
+    JobOrderChange,
+    MultiKueueChange,
+    job_order_changes,
+    multi_kueue_change,
+)
 from gitops_dsf.views.preview.losschange import LossChange, loss_changes
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
 from gitops_dsf.views.preview.moves import DecisionMove, moves
@@ -62,6 +67,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """What becomes of the verification of moves; absent if nothing does."""
     job_orders: tuple[JobOrderChange, ...] | UnsetType = field(default=UNSET, name="jobOrders")
     """Other orders of clusters for Kueue's jobs; absent if there is none."""
+    multi_kueue: MultiKueueChange | UnsetType = field(default=UNSET, name="multiKueue")
+    """MultiKueueConfigs that begin or cease to be ordered; absent if there is none."""
 
 
 class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -155,6 +162,7 @@ def compare(
         new_hosts=tuple(new_hosts(base, head)) or UNSET,
         verification=UNSET if verification is None else verification,
         job_orders=job_orders or UNSET,
+        multi_kueue=multi_kueue_change(base, head) or UNSET,
     )
 
 

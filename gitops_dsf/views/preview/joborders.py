@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from gitops_dsf.hub.multikueue import readable_order
 from gitops_dsf.multikueue.byscores import JobsByScores, OrderedCluster, jobs_by_scores
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import Outcome, Verdict
 from gitops_dsf.views.preview.nextscores import UnknownScores
 from gitops_dsf.views.preview.transition import Transition
@@ -30,6 +31,27 @@ class JobOrderChange(Struct, frozen=True, kw_only=True):
     """None if the Placement does not order it any more, or if the order is open."""
     open: bool
     """Whether only the next run of a changed scorer tells the order."""
+
+
+class MultiKueueChange(Struct, frozen=True, kw_only=True):
+    """MultiKueueConfigs that begin or cease to be ordered. The names are sorted."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+def multi_kueue_change(base: CheckedFleet | None, head: CheckedFleet) -> MultiKueueChange | None:
+    """What the repository says of MultiKueueConfigs; None if that stays.
+
+    It needs no scores, so it is known also where `job_order_changes` are not.
+    """
+    before = frozenset[str]() if base is None else frozenset(base.multi_kueue.configs)
+    after = frozenset(head.multi_kueue.configs)
+    if before == after:
+        return None
+    return MultiKueueChange(
+        added=tuple(sorted(after - before)), removed=tuple(sorted(before - after))
+    )
 
 
 def job_order_changes(

@@ -25,6 +25,13 @@ def begun(fleet: GitFleet, *documents: dict[str, Any]) -> None:
     fleet.commit("jobs")
 
 
+def review(fleet: GitFleet, run: Run, *scores: str | Path) -> list[str]:
+    """What a reviewer is told of MultiKueueConfigs."""
+    [line] = [line for line in first_screen(fleet, run, *scores) if "To review" in line]
+    hints = line.removeprefix("- **To review:** ").split("; ")
+    return [hint for hint in hints if "MultiKueueConfig" in hint]
+
+
 def job_lines(fleet: GitFleet, run: Run, scores: Path) -> list[str]:
     screen = first_screen(fleet, run, "--scores", scores)
     return [line for line in screen if line.startswith("- **Jobs:** ")]
@@ -79,6 +86,28 @@ def test_an_order_begins_and_ends(fleet: GitFleet, scores: Path, run: Run) -> No
     assert job_lines(fleet, run, scores) == [ended]
     fleet.remove("apps/jobs.yaml")
     assert job_lines(fleet, run, scores) == [ended]
+
+
+def test_a_reviewer_is_told_which_configs_are_ordered(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    """Also without scores: an AdmissionCheck on the hub names the config."""
+    began = "MultiKueueConfig gpu-jobs is ordered from now on: nobody else may write it"
+    ended = "MultiKueueConfig gpu-jobs is ordered no longer: its list stays as it is"
+    fleet.write("apps/jobs.yaml", jobs())
+    assert review(fleet, run) == [began]
+    assert run.compared(fleet)["multiKueue"] == {"added": ["gpu-jobs"], "removed": []}
+    fleet.commit("jobs")
+    fleet.write("apps/jobs.yaml", jobs(config="other"))
+    other = "MultiKueueConfig other is ordered from now on: nobody else may write it"
+    assert review(fleet, run, "--scores", scores) == [ended, other]
+    fleet.write("apps/jobs.yaml", jobs(multiKueue=None))
+    assert review(fleet, run) == [ended]
+    fleet.remove("apps/jobs.yaml")
+    assert review(fleet, run) == [ended]
+    fleet.write("apps/jobs.yaml", jobs(name="moved", config="gpu-jobs"))
+    assert review(fleet, run) == []
+    assert "multiKueue" not in run.compared(fleet)
 
 
 def test_clusters_that_leave_and_join(fleet: GitFleet, scores: Path, run: Run) -> None:
