@@ -13,6 +13,7 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.cli.hubdata import assumed_bindings, placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.simulate import SimulateOutput
 from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.multikueue import readable_order
 from gitops_dsf.hub.pace import Verification, written
 from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource
 from gitops_dsf.multikueue.byscores import JobsByScores, jobs_by_scores
@@ -115,7 +116,7 @@ def explain_placement(args: argparse.Namespace) -> int:
             notes = [*assumption_lines(assumed)]
             if pace is not None:
                 notes += pace_lines(pace.move, pace.queue, has_scores=has_scores)
-            notes += jobs_lines(_jobs(verdict, data))
+            notes += jobs_lines(_jobs(verdict, data), unknown=_unknown_order(verdict, data))
             page = simulation_page(
                 (verdict,),
                 verb="explain",
@@ -275,6 +276,12 @@ def _jobs(verdict: Verdict, data: HubData) -> JobsByScores | None:
     return jobs_by_scores(verdict.source, names, data.snapshot.scores, now=data.now.timestamp())
 
 
+def _unknown_order(verdict: Verdict, data: HubData) -> str:
+    """The MultiKueueConfig that a Placement orders by scores that are not known; else empty."""
+    order = readable_order(verdict.source)
+    return order.config if order is not None and data.snapshot is None else ""
+
+
 def _placement(
     fleet: CheckedFleet,
     verdict: Verdict,
@@ -290,7 +297,7 @@ def _placement(
     lines: list[str] = []
     if pace is not None:
         lines += pace_lines(pace.move, pace.queue, has_scores=has_scores)
-    lines += jobs_lines(_jobs(verdict, data))
+    lines += jobs_lines(_jobs(verdict, data), unknown=_unknown_order(verdict, data))
     leader = lead(by_people) if has_scores else None
     if leader is not None:
         lines.append(f"  {lead_text(leader)}")

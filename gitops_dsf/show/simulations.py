@@ -87,8 +87,16 @@ def desired_clusters_line(clusters: Sequence[str]) -> str:
     return f"  paced: it holds its clusters; the written weights ask for {wish}"
 
 
-def jobs_lines(jobs: JobsByScores | None) -> Iterator[str]:
-    """Where jobs would go by the scores alone; nothing if none do."""
+def jobs_lines(jobs: JobsByScores | None, *, unknown: str = "") -> Iterator[str]:
+    """Where jobs would go by the scores alone.
+
+    `unknown` is the MultiKueueConfig that the Placement orders, where there are no scores.
+    """
+    if unknown:
+        yield (
+            f"  jobs of {unknown} go to the eligible clusters in the order of the scores, which are"
+            " not known here"
+        )
     if jobs is not None:
         yield (
             f"  by these scores alone, jobs of {jobs.config} go to {order_text(jobs.clusters)};"

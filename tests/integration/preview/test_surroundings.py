@@ -258,4 +258,9 @@ def test_explain_says_where_jobs_would_go(fleet: GitFleet, scores: Path, run: Ru
         "\n  by these scores alone, jobs of jobs go to eu-1 (90), then eu-2 (60), then us-1 (20);"
         " gitops-dsf status shows the list on the hub"
     ) in text
-    assert "jobs of jobs" not in run("explain", "gpu-jobs", fleet.path)
+    assert (
+        "\n  jobs of jobs go to the eligible clusters in the order of the scores, which are not known"
+        " here\n"
+    ) in run("explain", "gpu-jobs", fleet.path)
+    fleet.write("apps/jobs.yaml", placement("plain", namespace="kueue-system"))
+    assert "jobs of" not in run("explain", "plain", fleet.path)
