@@ -10,6 +10,7 @@ from gitops_dsf.show.pages.report import Notice, Section, Table, columns, report
 from tests.browser.conftest import Opener
 from tests.browser.test_fleet_page import HOSTILE
 from tests.support.fleetviews import fleet_view
+from tests.unit.views.status.test_joborders import WRITTEN, config, page_of_jobs
 
 
 def sections(text: str = "") -> str:
@@ -36,9 +37,17 @@ def sections(text: str = "") -> str:
     )
 
 
+def jobs(text: str = "") -> str:
+    """The page of a fleet whose longest list of clusters for Kueue has 20 long names."""
+    clusters = [f"eu-central-1-availability-zone-{number}{text}" for number in range(20)]
+    written = {**WRITTEN, "clusters": clusters, "points": {}, "leftOut": clusters[:3]}
+    return page_of_jobs(config({**written, "reason": f"{clusters[0]} joined{text}"}))
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "fleet": lambda: fleet_page(fleet_view()),
     "report": sections,
+    "jobs": jobs,
 }
 
 

@@ -5,6 +5,7 @@ from playwright.sync_api import Page
 from gitops_dsf.show.pages.fleet import fleet_page
 from tests.browser.conftest import Opener
 from tests.support.fleetviews import fleet_view
+from tests.unit.views.status.test_joborders import WRITTEN, config, page_of_jobs
 
 HOSTILE = (
     '"><script>window.ran=1</script><img src=x onerror=window.ran=1>'
@@ -127,6 +128,25 @@ def test_the_script_draws_the_same_rows_as_the_page_has_without_it(opened: Opene
         page, _ = opened(html, java_script_enabled=enabled)
         rows.append(page.locator("#heat tbody tr").all_inner_texts())
     assert rows[0] == rows[1]
+
+
+def test_the_order_of_clusters_for_jobs_is_a_row_for_each_config(opened: Opener) -> None:
+    """Best first, with who gets no jobs and why it changed, whatever others wrote there."""
+    written = {**WRITTEN, "leftOut": ["cluster8"], "reason": HOSTILE}
+    page, seen = opened(page_of_jobs(config(written)))
+    assert "Order of clusters for jobs" in page.locator("main h2").all_inner_texts()
+    row = page.locator("#jobs tbody tr")
+    assert row.locator("th").inner_text() == "gpu-jobs"
+    assert row.locator("td").all_inner_texts() == [
+        "kueue-system/gpu-jobs",
+        "cluster2 (81.5), then cluster1 (70), then cluster3",
+        "cluster8",
+        HOSTILE,
+    ]
+    assert page.evaluate("window.ran") is None
+    assert (seen.problems, seen.requests) == ([], [])
+    plain, _ = opened(fleet_page(fleet_view()))
+    assert plain.locator("#jobs").count() == 0
 
 
 def test_names_of_others_never_become_markup(opened: Opener) -> None:

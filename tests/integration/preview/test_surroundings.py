@@ -259,8 +259,8 @@ def test_explain_says_where_jobs_would_go(fleet: GitFleet, scores: Path, run: Ru
         " gitops-dsf status shows the list on the hub"
     ) in text
     assert (
-        "\n  jobs of jobs go to the eligible clusters in the order of the scores, which are not known"
-        " here\n"
+        "\n  jobs of jobs go to the eligible clusters in the order of the scores, which are not"
+        " known here\n"
     ) in run("explain", "gpu-jobs", fleet.path)
     fleet.write("apps/jobs.yaml", placement("plain", namespace="kueue-system"))
     assert "jobs of" not in run("explain", "plain", fleet.path)

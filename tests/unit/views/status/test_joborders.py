@@ -116,11 +116,16 @@ def test_configs_that_may_not_be_read_are_not_taken_for_absent() -> None:
     ]
 
 
-def page(*configs: MultiKueueConfig, objects: list[Object] | None = None) -> str:
-    """The section about jobs of the page of a fleet, as text."""
+def page_of_jobs(*configs: MultiKueueConfig, objects: list[Object] | None = None) -> str:
+    """The page of a fleet in which jobs are ordered."""
     overview = build(inputs_of(objects or ordering(), multi_kueue_configs=configs))
-    shown_fleet = Fleet(overview=overview, findings=(), sources={}, sources_note="", past=Past())
-    html = fleet_page(shown_fleet)
+    fleet_of_jobs = Fleet(overview=overview, findings=(), sources={}, sources_note="", past=Past())
+    return fleet_page(fleet_of_jobs)
+
+
+def page(*configs: MultiKueueConfig, objects: list[Object] | None = None) -> str:
+    """The section about jobs of that page, as text."""
+    html = page_of_jobs(*configs, objects=objects)
     section = html.partition('<section id="jobs">')[2].partition("</section>")[0]
     return " ".join(re.sub(r"<[^>]*>", " ", section).split())
 
