@@ -62,6 +62,12 @@ def _forbid(world: "World", _drawn: random.Random, *, path: str, only_writes: bo
     return path
 
 
+def _items_forbidden(world: "World", drawn: random.Random) -> str:
+    """A policy of the namespace of one cluster refuses the reconciler's items."""
+    path = f"/namespaces/{world.sources.clusters[0]}/addonplacementscores"
+    return _forbid(world, drawn, path=path, only_writes=True)
+
+
 def _drain(world: "World", _drawn: random.Random) -> str:
     """The cluster with most applications is drained."""
     name = _fullest(world)
@@ -203,6 +209,7 @@ STAGED: Final[dict[str, faults.Act]] = {
         _forbid, path=f"/configmaps/{MAINTENANCE_CONFIGMAP}", only_writes=False
     ),
     "taints-forbidden": partial(_forbid, path="/managedclusters/", only_writes=True),
+    "items-forbidden": _items_forbidden,
     "drained": _drain,
     "target-is-lost": _target_is_lost,
     "deletions-are-late": _deletions_are_late,

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 LATE = " ".join(f"scores-are-late@{at}" for at in (400, 700, 1000, 1300, 1600, 2000, 2400))
 LIES = "cluster-lies@1500 --verified --clusters 4 --applications 9"
 SWINGS = " ".join(f"scores-swing@{at}" for at in (1300, 1900, 2500, 3100))
+FIVE_CLUSTERS = "--clusters 5 --applications 8"
 PLANS = {
     "asks-the-forge-too-early": ("limits", "cluster-labelled@300 forge-limits@330 --hours 0.7"),
     "changing-decision-stops-all": (
@@ -52,11 +53,15 @@ PLANS = {
         "writing",
         "removed-while-written@600 --hours 0.8 --clusters 2",
     ),
+    "refusal-ends-publishing": (
+        "backoff",
+        f"items-forbidden@300 scores-swing@400 scores-swing@900 --hours 0.8 {FIVE_CLUSTERS}",
+    ),
     "taints-without-backoff": ("backoff", "taints-forbidden@600 drained@700 --hours 0.8"),
     "unreachable-copy-is-good": ("healthy-first", "target-is-lost@300 --hours 1"),
     "unsettled-decisions": (
         "unsettled",
-        f"{SWINGS} --hours 1.2 --clusters 5 --applications 8",
+        f"{SWINGS} --hours 1.2 {FIVE_CLUSTERS}",
     ),
 }
 """The law that breaks, and the faults."""
