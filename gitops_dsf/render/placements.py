@@ -74,7 +74,10 @@ def _configurations(resolved: ResolvedPlacement) -> list[Object]:
         weights = tuple(score.weight * factor for score in resolved.scores)
     configurations: list[Object] = []
     for score, weight in zip(resolved.scores, weights, strict=True):
-        configurations.append(_by_score(score.resource_name, score.dimension, weight))
+        if score.built_in is None:
+            configurations.append(_by_score(score.resource_name, score.dimension, weight))
+        else:
+            configurations.append(_built_in(score.built_in, weight))
     steady = resolved.weights.steady
     if resolved.paced is not None:
         # A paced Placement is held by Steady whatever the scores say, and moved by an item that the
@@ -84,8 +87,7 @@ def _configurations(resolved: ResolvedPlacement) -> list[Object]:
         steady = HOLD_WEIGHT
     # OCM does not run a prioritizer of weight 0, so nobody needs to read one.
     if steady:
-        coordinate = {"type": "BuiltIn", "builtIn": "Steady"}
-        configurations.append({"scoreCoordinate": coordinate, "weight": steady})
+        configurations.append(_built_in("Steady", steady))
     return configurations
 
 
@@ -94,14 +96,20 @@ def _by_score(resource: str, dimension: str, weight: int) -> Object:
     return {"scoreCoordinate": coordinate, "weight": weight}
 
 
+def _built_in(name: str, weight: int) -> Object:
+    return {"scoreCoordinate": {"type": "BuiltIn", "builtIn": name}, "weight": weight}
+
+
 def _predicate(resolved: ResolvedPlacement) -> Object:
     predicate: Object = {}
     selector = resolved.ranking.placement.cluster_selector
     if selector is not None:
         predicate["labelSelector"] = _selector(selector)
     if resolved.ranking.on_missing_score == "Exclude":
-        expressions = [_has_score(score) for score in resolved.scores]
-        predicate["celSelector"] = {"celExpressions": expressions}
+        # OCM's own prioritizers read no score that could be missing.
+        scores = [score for score in resolved.scores if score.built_in is None]
+        if scores:
+            predicate["celSelector"] = {"celExpressions": list(map(_has_score, scores))}
     return predicate
 
 

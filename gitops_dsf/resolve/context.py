@@ -23,6 +23,7 @@ from gitops_dsf.resolve.inventory import (
     Variant,
     resolve_source,
 )
+from gitops_dsf.resolve.ranked_scores import BUILT_IN_SPAN
 from gitops_dsf.resolve.scorer import EffectiveScorer, effective, with_variant
 from gitops_dsf.resolve.targets import target_clusters
 
@@ -166,6 +167,8 @@ class Context:
         if score.add_on is not None:
             declared = self.external_scores.of(score.add_on.resource, score.add_on.name)
             return None if declared is None else declared.range.max - declared.range.min
+        if score.built_in is not None:
+            return BUILT_IN_SPAN
         scorer = self.scorers.get(score.scorer or "")
         return None if scorer is None else scorer.width
 

@@ -2,21 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from gitops_dsf.repository.model.apps import Score
+from gitops_dsf.repository.model.apps import BuiltInPrioritizer, Score
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.external_scores import AddOnScore
 from gitops_dsf.repository.model.scorer import DynamicScorerSpec
 from gitops_dsf.resolve.external_scores import ExternalScores
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
+BUILT_IN_SPAN: Final = 200
+"""Points by which a prioritizer of OCM can differ between two clusters: from -100 to 100."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResolvedScore:
-    """One ranking term of a Placement: an item of an AddOnPlacementScore, and its weight."""
+    """One ranking term of a Placement: a score or a prioritizer of OCM, and its weight."""
 
-    scorer: str | None
-    """Name of the scorer that publishes it; None for a score of another add-on."""
+    scorer: str | None = None
+    """Name of the scorer that publishes it; None for what no scorer does."""
+    built_in: BuiltInPrioritizer | None = None
+    """A prioritizer of OCM, which reads no score; the next two names are then empty."""
     resource_name: str
     dimension: str
     weight: int
@@ -29,8 +35,8 @@ class ResolvedScore:
 
     @property
     def name(self) -> str:
-        """For people: the name of the scorer, or `resource/item` of another add-on."""
-        return self.scorer or f"{self.resource_name}/{self.dimension}"
+        """For people: of the scorer, the prioritizer, or `resource/item` of another add-on."""
+        return self.scorer or self.built_in or f"{self.resource_name}/{self.dimension}"
 
 
 def ranked_by(
@@ -41,6 +47,16 @@ def ranked_by(
     for score in ranking.value.spec.scores:
         if score.add_on is not None:
             resolved = _of_add_on(score, score.add_on, external)
+        elif score.built_in is not None:
+            resolved = ResolvedScore(
+                built_in=score.built_in,
+                resource_name="",
+                dimension="",
+                weight=score.weight,
+                span=BUILT_IN_SPAN,
+                delay=0.0,
+                range=0.0,
+            )
         else:
             resolved = _of_scorer(score, scorers)
         if resolved is None:
@@ -74,7 +90,6 @@ def _of_add_on(score: Score, add_on: AddOnScore, external: ExternalScores) -> Re
         return None
     ends = (declared.range.min, declared.range.max, 0)
     return ResolvedScore(
-        scorer=None,
         resource_name=add_on.resource,
         dimension=add_on.name,
         weight=score.weight,

@@ -59,7 +59,8 @@ def test_scores_of_other_add_ons_rank_as_their_page_says(tmp_path: Path) -> None
     """docs/scores/other-add-ons.md: its declaration and its application, in a fleet."""
     fleet = tmp_path / "fleet"
     scaffold(target=fleet, name="fleet", extras=("examples",))
-    declaration, application = (
+    # The third piece is a part of an application, which tests/contract/test_docs.py reads.
+    declaration, application, _ = (
         block.text
         for block in blocks(ROOT / "docs/scores/other-add-ons.md")
         if block.language == "yaml"

@@ -15,6 +15,7 @@ import pytest
 from gitops_dsf.diagnostics import Edit
 from tests.golden import (
     findings_boundaries,
+    findings_builtin,
     findings_cases,
     findings_external,
     findings_maintenance,
@@ -63,6 +64,7 @@ GROUPS = {
     **groups(findings_boundaries),
     "pace": findings_pace.CASES,
     "maintenance": findings_maintenance.CASES,
+    "built in": findings_builtin.CASES,
     "external": findings_external.CASES,
     "multikueue": findings_multikueue.CASES,
     "verification": findings_verification.CASES,

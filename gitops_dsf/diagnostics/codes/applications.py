@@ -1784,3 +1784,100 @@ UNKNOWN_MEASUREMENT = Code(
             - addOn: {resource: resource-usage-score, name: cpuClusterAvailable}
         """,
 )
+
+BUILT_IN_REFUSED = Code(
+    "DSF379",
+    Severity.ERROR,
+    "built-in prioritizer where only scores can rank",
+    explanation="""
+        Paced moves and the order of clusters for jobs are decided by scores, with what moves and
+        jobs do to them. OCM's own prioritizers are none: Balance changes with each move of any
+        Placement, and the resources of a cluster are compared with those of the best and the
+        worst eligible one. Rank by scores, or do not pace the application.
+        """,
+    bad="""
+        # gitops-dsf.yaml
+        spec:
+          pace: {}
+        # apps/web.yaml
+        spec:
+          placement: {numberOfClusters: 1}
+          scores:
+            - builtIn: ResourceAllocatableMemory
+        """,
+    good="""
+        # gitops-dsf.yaml
+        spec:
+          pace: {}
+        # apps/web.yaml
+        spec:
+          placement: {numberOfClusters: 1}
+          scores:
+            - builtIn: ResourceAllocatableMemory
+          moves: {pace: None}
+        """,
+)
+
+BALANCE_SWINGS = Code(
+    "DSF380",
+    Severity.NOTICE,
+    "Balance that the stickiness does not hold",
+    explanation="""
+        Balance compares how many decisions of other Placements name a cluster, with the busiest
+        cluster of the hub. On a hub with few decisions, one more changes it by up to 200 points.
+        So Placements that rank by it can displace each other in turns: each move of one is a
+        reason for the next. OCM looks at Balance only when something else changes, or after ten
+        minutes. Write a stickiness that such a change does not overcome, if that matters.
+        """,
+    bad="""
+        # apps/web.yaml
+        spec:
+          placement: {numberOfClusters: 1}
+          scores:
+            - {scorer: cpu-forecast, weight: 4}
+            - {builtIn: Balance, weight: 1}
+          stickiness: 20
+        """,
+    good="""
+        # apps/web.yaml
+        spec:
+          placement: {numberOfClusters: 1}
+          scores:
+            - {scorer: cpu-forecast, weight: 4}
+            - {builtIn: Balance, weight: 1}
+          stickiness: 40
+        """,
+)
+
+NO_RESOURCES = Code(
+    "DSF381",
+    Severity.WARNING,
+    "cluster without the resources that rank",
+    explanation="""
+        OCM ranks by allocatable CPU or memory from -100 for the least to 100 for the most of the
+        eligible clusters. A cluster that does not report `allocatable` and `capacity` counts as 0,
+        so it beats every cluster below the middle. `import --resources` brings both into
+        clusters/.
+        """,
+    bad="""
+        # clusters/edge.yaml
+        apiVersion: cluster.open-cluster-management.io/v1
+        kind: ManagedCluster
+        metadata:
+          name: edge-1
+          labels: {env: prod, cluster.open-cluster-management.io/clusterset: fleet}
+        status:
+          allocatable: {memory: 64Gi}
+          capacity: {memory: 64Gi}
+        # apps/web.yaml
+        spec:
+          scores:
+            - builtIn: ResourceAllocatableMemory
+        """,
+    good="""
+        # apps/web.yaml
+        spec:
+          scores:
+            - builtIn: ResourceAllocatableMemory
+        """,
+)

@@ -7,7 +7,7 @@ scores for any consumer.
 import re
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from gitops_dsf.hub.pace import MAX_CHECKS, MAX_DEMAND, MAX_SPAN
@@ -145,15 +145,36 @@ class ScoreReference(Authored):
     """Name of the score item; by default the only one that the scorer can publish."""
 
 
+BuiltInPrioritizer = Literal["Balance", "ResourceAllocatableCPU", "ResourceAllocatableMemory"]
+
+
+def _no_steady(name: object) -> object:
+    if name == "Steady":
+        raise ValueError("Steady is what stickiness renders: remove this entry, write stickiness")
+    return name
+
+
 class Score(Ruled):
-    """A score that ranks the clusters: of a scorer, or of another add-on."""
+    """A score that ranks the clusters: of a scorer, of another add-on, or of OCM itself."""
 
     rules = (
-        exactly_one(
-            "scorer",
-            "add_on",
-            "write exactly one of scorer (a DynamicScorer of this repository) and addOn (a score of"
-            " another add-on)",
+        Rule(
+            message="write exactly one of scorer (a DynamicScorer of this repository), addOn (a"
+            " score of another add-on) and builtIn (a prioritizer of OCM)",
+            holds=lambda score: (
+                sum(part is not None for part in (score.scorer, score.add_on, score.built_in)) == 1
+            ),
+            json={"oneOf": [given("scorer"), given("addOn"), given("builtIn")]},
+        ),
+        Rule(
+            message="demand is of a score that measures load, and a built-in prioritizer measures"
+            " none",
+            holds=lambda score: score.built_in is None or not score.demand,
+            path=("demand",),
+            json={
+                "if": given("builtIn"),
+                "then": {"properties": {"demand": {"const": 0}}},
+            },
         ),
         Rule(
             message="dimension is an item of a scorer; with addOn the item is addOn.name",
@@ -169,6 +190,11 @@ class Score(Ruled):
     """Name of the score item; by default the only one that the scorer can publish."""
     add_on: AddOnScore | None = None
     """In place of scorer: a score that another add-on publishes."""
+    # The names are those that OCM 1.2.1 knows (pkg/placement/controllers/scheduling/schedule.go).
+    built_in: Annotated[BuiltInPrioritizer, BeforeValidator(_no_steady)] | None = None
+    """In place of scorer: a prioritizer of OCM. Balance prefers clusters with few decisions of
+    other Placements, the others the clusters with the most allocatable CPU or memory.
+    """
     weight: Weight = 1
     """Relative weight; negative when a lower score is better."""
     demand: Annotated[int, Field(ge=0, le=MAX_DEMAND)] = 0
@@ -176,6 +202,13 @@ class Score(Ruled):
     gitops-dsf.yaml they are assumed until they are measured. With multiKueue of a ScoredPlacement:
     points that one job takes.
     """
+
+    def __str__(self) -> str:
+        """As people write it: `cpu`, `cost/spot`, `resource-usage-score/gpuClusterAvailable`."""
+        if self.add_on is not None:
+            return str(self.add_on)
+        name = self.built_in or self.scorer or ""
+        return f"{name}/{self.dimension}" if self.dimension else name
 
 
 class Ranking(Authored):

@@ -5,6 +5,8 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import FieldPath, texts_in
+from gitops_dsf.repository.model.apps import Score
+from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
 
@@ -65,23 +67,13 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
     """OCM adds the weights (docs/decisions/scheduler.md#what-the-scores-do-not-say)."""
     seen: set[tuple[int, str, str | None]] = set()
     for ranking, path, score in context.ranked:
-        if score.add_on is not None:
-            name = str(score.add_on)
-            dimension = None
-            position = ranking.at(*path, "addOn")
-            message = f"{score.add_on} is listed twice; the weights add up"
-        else:
-            name = score.scorer or ""
-            scorer = context.scorers.get(name)
-            dimension = score.dimension or (scorer.only_item if scorer is not None else None)
-            position = ranking.at(*path, "scorer")
-            message = f"{name} is listed twice for the same dimension; the weights add up"
-        key = (id(ranking), name, dimension)
+        scorer = context.scorers.get(score.scorer or "")
+        item = score.dimension or (scorer.only_item if scorer is not None else None)
+        name = score.scorer or str(score)
+        key = (id(ranking), name, item)
         # OCM runs a prioritizer for each entry, and adds both results.
         if key in seen:
-            yield codes.DUPLICATE_COORDINATE.at(
-                position, message, "keep one entry with the weight you mean"
-            )
+            yield _listed_twice(ranking, path, score)
         seen.add(key)
     yield from _checks_listed_twice(context)
 
@@ -101,6 +93,24 @@ def _checks_listed_twice(context: Context) -> Iterator[Diagnostic]:
                 "keep the one with the forSeconds that you mean",
             )
         seen.add(key)
+
+
+def _listed_twice(ranking: RankingItem, path: FieldPath, score: Score) -> Diagnostic:
+    hint = "keep one entry with the weight you mean"
+    if score.built_in is not None:
+        # It has no pointer in OCM's map of weights, so the last entry replaces the first.
+        return codes.DUPLICATE_COORDINATE.at(
+            ranking.at(*path, "builtIn"), f"{score} is listed twice; the last one wins", hint
+        )
+    if score.add_on is not None:
+        return codes.DUPLICATE_COORDINATE.at(
+            ranking.at(*path, "addOn"), f"{score} is listed twice; the weights add up", hint
+        )
+    return codes.DUPLICATE_COORDINATE.at(
+        ranking.at(*path, "scorer"),
+        f"{score.scorer} is listed twice for the same dimension; the weights add up",
+        hint,
+    )
 
 
 @rule(needs=("FleetRepository",))

@@ -38,7 +38,7 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
             if score.weight == 0:
                 yield codes.ZERO_WEIGHT.at(
                     ranking.at("spec", "scores", index, "weight"),
-                    f"with weight 0 the score {score.add_on or score.scorer} has no effect",
+                    f"with weight 0 the score {score} has no effect",
                     "remove the entry, or give it a weight",
                 )
 

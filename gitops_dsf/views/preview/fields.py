@@ -89,7 +89,7 @@ def _title(child: Mapping[str, Any]) -> str:
     add_on = child.get("addOn")
     if isinstance(add_on, Mapping):
         return f"{add_on.get('resource')}/{add_on.get('name')}"
-    for key in ("groupName", "name", "key", "scorer", "resource"):
+    for key in ("groupName", "name", "key", "scorer", "builtIn", "resource"):
         if isinstance(child.get(key), str):
             return str(child[key])
     return ""

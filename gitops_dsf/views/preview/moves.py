@@ -255,11 +255,7 @@ def _written(ranking: Ranking) -> WrittenPlacement:
 
 def _score_text(score: Score) -> str:
     """`cpu`, `cost x-2`, or `cost/spot` where people name the item."""
-    if score.add_on is not None:
-        name = str(score.add_on)
-    else:
-        name = f"{score.scorer}/{score.dimension}" if score.dimension else str(score.scorer)
-    return name if score.weight == 1 else f"{name} x{score.weight}"
+    return str(score) if score.weight == 1 else f"{score} x{score.weight}"
 
 
 def _open_places(verdict: Verdict, certain: Certainty) -> int | None:

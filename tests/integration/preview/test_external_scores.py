@@ -136,3 +136,29 @@ def test_a_declaration_that_changes_is_shown_by_its_name(declared: GitFleet, run
     settings["spec"]["externalScores"][0]["range"] = {"min": 0, "max": 100}
     declared.write("gitops-dsf.yaml", settings)
     assert "spec.externalScores[resource-usage-score].range.min" in run.shown(declared)
+
+
+def test_prioritizers_of_ocm_rank_beside_scores(declared: GitFleet, run: Run) -> None:
+    """They read no score that could be missing, so Exclude asks only for that of the add-on."""
+    balance = {"builtIn": "Balance", "weight": 2}
+    declared.write("apps/training.yaml", training(balance, usage(weight=-1)))
+    assert prioritizers(declared, run)[0] == {
+        "scoreCoordinate": {"type": "BuiltIn", "builtIn": "Balance"},
+        "weight": 2,
+    }
+    text = (declared.path / "rendered/delivery/placement.training.yaml").read_text("utf-8")
+    (predicate,) = yamlfast.load(text)["spec"]["predicates"]
+    assert len(predicate["requiredClusterSelector"]["celSelector"]["celExpressions"]) == 1
+    declared.write("apps/training.yaml", training({"builtIn": "ResourceAllocatableCPU"}))
+    run("render", declared.path)
+    text = (declared.path / "rendered/delivery/placement.training.yaml").read_text("utf-8")
+    assert "predicates" not in yamlfast.load(text)["spec"]
+
+
+def test_a_preview_names_a_prioritizer_of_ocm(declared: GitFleet, hub: Path, run: Run) -> None:
+    """One application decides for eu-1, so Balance gives it -100."""
+    balance = {"builtIn": "Balance", "weight": 3}
+    declared.write("apps/other.yaml", application("other", scores=[balance]))
+    (move,) = run.compared(declared, "--scores", hub)["moves"]
+    assert move["placement"]["scores"] == ["Balance x3"]
+    assert move["to"] == ["eu-2"]
