@@ -63,6 +63,7 @@ def current_scores(
     """
     stored: CurrentScores | None = None
     if args.prometheus is not None:
+        # The extra is optional. A preview without it is still of use, and says what is missing.
         try:
             from gitops_dsf.cli.storeaccess import check_store_url
         except ModuleNotFoundError as error:
@@ -70,6 +71,8 @@ def current_scores(
             source = RawScoreSource(origin="--prometheus", scorers=(), problems=(problem,))
             stored = CurrentScores(NO_RAW_SCORES, source)
         else:
+            # A wrong URL is a mistake of whoever wrote the command. It is refused before anything
+            # else is read, unlike a store that does not answer.
             check_store_url(args.prometheus)
     if base is None or head is None or data.snapshot is None:
         return stored or NOTHING_ASKED
@@ -78,7 +81,9 @@ def current_scores(
         anew = tuple(anew_questions(base, head, cluster_label=args.cluster_label))
         if exported or anew:
             at = time.time() if args.now is None else args.now.timestamp()
+            # The credentials are those of the base: see `trusted`.
             stored = _Reading(args, at=at).read(base, exported, anew)
+    # A store is asked of now, and a snapshot may be minutes old.
     if stored is not None and stored.is_of_use:
         return stored
     in_snapshot = _in_snapshot(exported, data.snapshot, today=data.today.timestamp())

@@ -88,6 +88,7 @@ def explain_placement(args: argparse.Namespace) -> int:
     if fleet is None:
         return 1
     key = placement_key(fleet, args.subject)
+    # Only a paced Placement has moves, so only then is their ConfigMap read.
     moves_in = fleet.repository.spec.hub_namespace if is_paced(fleet, key) else None
     resources = _resources(fleet, key)
     data = read_hub_data(args, resources=resources, moves_in=moves_in)

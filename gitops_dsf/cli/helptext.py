@@ -32,6 +32,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str, width: int | None = None) -> None:
         columns = min(shutil.get_terminal_size().columns, MAX_COLUMNS) if width is None else width
+        # argparse leaves two columns free as well.
         super().__init__(prog, width=columns - 2)
 
     def add_usage(

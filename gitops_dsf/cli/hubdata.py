@@ -42,7 +42,10 @@ def read_hub_data(
     today = datetime.now(UTC)
     snapshot, missing = _snapshot(args, resources, moves_in)
     for problem in snapshot.problems if snapshot else ():
+        # Standard output is the result, which programs and pipelines read.
         print(printable(f"warning: {problem}"), file=sys.stderr)
+    # Scores of a snapshot expired or not when it was taken. By the clock of now, all of an old one
+    # would count as 0.
     now = args.now or (snapshot.observed_at if snapshot else None) or today
     return HubData(snapshot=snapshot, now=now, today=today, missing=missing)
 
@@ -70,6 +73,7 @@ def _snapshot(
                 " (state: {enabled: true} and gitSecret: {name: SECRET} below spec.reconciler in"
                 " gitops-dsf.yaml)"
             )
+        # With the commit, because a clone may have an old state of the branch.
         origin = f"branch {branch.name} at {branch.short}"
         contents = branch.contents(suffixes=SUFFIXES)
         return from_contents(contents, origin=origin, resources=resources), ""

@@ -43,6 +43,7 @@ def _steps(target: Path, *, is_empty: bool) -> Iterator[str]:
     if target.resolve() != Path.cwd():
         yield f"cd {shlex.quote(str(target))}"
     if is_empty:
+        # Without the examples there is nothing to test, and the clusters are those of a hub.
         yield "gitops-dsf import --context HUB"
         yield "gitops-dsf validate"
     else:

@@ -35,6 +35,7 @@ def read_named(name: str, hint: str = "") -> bytes:
 
     Raises RepositoryError if it cannot be read or is not UTF-8. `hint` ends the second message.
     """
+    # Without a word it would look as if the verb hung.
     if name == STANDARD_INPUT and sys.stdin.isatty():
         print("reading standard input; end it with Ctrl-D", file=sys.stderr)
     try:
@@ -56,6 +57,8 @@ def chosen_context(args: argparse.Namespace) -> str:
 
     if args.context:
         return str(args.context)
+    # The context that is current is easily forgotten, and some verbs write to the hub. So it is
+    # printed below.
     context = current_context(args.kubeconfig)
     if context is None:
         raise UsageError(

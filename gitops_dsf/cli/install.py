@@ -93,6 +93,7 @@ def _ready(findings: tuple[DoctorFinding, ...], *, dry_run: bool) -> bool:
 def _is_published(source: InstallSource, *, must: bool) -> bool:
     """Says what must be pushed first. Returns whether to go on."""
     state = published_state(source)
+    # Nobody waits for what Argo CD cannot have. Without waiting, people may push afterwards.
     if state.missing and must:
         print(printable(f"nothing was changed: {state.missing}"), file=sys.stderr)
         return False

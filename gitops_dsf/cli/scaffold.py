@@ -48,6 +48,7 @@ def default_name(target: Path) -> str:
     It is in lower case, with `-` for invalid characters; `fleet` if nothing is left.
     """
     name = re.sub(r"[^a-z0-9]+", "-", target.resolve().name.lower()).strip("-")
+    # A name that was cut may end with a hyphen.
     return name[:_MAX_NAME].strip("-") or "fleet"
 
 
@@ -165,6 +166,7 @@ def _check_target(target: Path) -> frozenset[str]:
     if not target.is_dir():
         raise UsageError(f"{target} is a file: name a new or empty folder")
     try:
+        # A fresh clone has nothing else.
         names = {file.name for file in target.iterdir() if file.name != ".git"}
     except OSError as error:
         raise RepositoryError(f"cannot read {target}: {error.strerror or error}") from error

@@ -70,6 +70,7 @@ def schema_tree() -> Mapping[str, str]:
     tree |= {f"crds/{crd['metadata']['name']}.yaml": _CRD_HEADER + emit(crd) for crd in crds()}
     tree |= {f"output/{verb}.json": _json(schema) for verb, schema in output_schemas().items()}
     tree["wire/summaries.json"] = _json(summaries_schema())
+    # The answer is cached, so no caller may change it.
     return MappingProxyType(dict(sorted(tree.items())))
 
 
@@ -84,6 +85,7 @@ def write_tree(tree: Mapping[str, str], out: Path) -> list[str]:
 def _holds(target: Path, content: bytes) -> bool:
     try:
         return target.read_bytes() == content
+    # A file that is missing or cannot be read is written. If that fails, too, it is reported.
     except OSError:
         return False
 

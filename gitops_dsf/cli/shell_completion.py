@@ -107,6 +107,7 @@ def _revisions(prefix: str, parsed_args: argparse.Namespace, **_: object) -> lis
     command += ["refs/heads", "refs/tags", "refs/remotes"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
+    # An error would be printed into the line that somebody types.
     except (OSError, subprocess.SubprocessError):
         return []
     return [name for name in done.stdout.split() if name.startswith(prefix)]

@@ -109,6 +109,7 @@ def _paced(fleet: CheckedFleet, args: argparse.Namespace) -> int:
     data = read_hub_data(args, resources=resources_ranked([fleet]), moves_in=spec.hub_namespace)
     if data.snapshot is None:
         raise UsageError(f"--paced: {data.missing}")
+    # All Placements are needed: the pace counts the moves of the whole fleet.
     state = hub_state(fleet, data.snapshot)
     paced = paced_waves(fleet, state, stored_moves(data.snapshot).ledger, now=data.now)
     windows = open_windows(fleet, state, data.now)

@@ -151,6 +151,7 @@ async def store_access(args: argparse.Namespace, fleet: CheckedFleet) -> AsyncIt
                 raise StoreError(f"{display(url)} is not asked: {shown.problem}")
             return token or shown.token
 
+        # CAs are read once for the connection, the token again for each request.
         yield StoreAccess(renewed_token, (await fetcher.credentials.shown(request)).trust)
 
 
@@ -160,6 +161,7 @@ def _auth_of_store(url: str, fleet: CheckedFleet) -> "Auth | None":
 
     for scorer in fleet.scorers:
         for variant in fleet.by_variant[scorer.name]:
+            # Scheme, host and port: a Secret belongs to a server, whatever the path of the URL is.
             if origin(variant.source_origin) != origin(url):
                 continue
             auth = on_hub(variant.spec.source.auth)
@@ -175,6 +177,7 @@ def read_token(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"--token-file {path} cannot be read: {error.strerror}") from error
     except SecretFault as fault:
+        # The cause is left out here, too.
         raise UsageError(
             f"--token-file {path} {fault}; it must hold the token alone, on one line"
         ) from None

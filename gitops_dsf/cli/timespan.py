@@ -30,6 +30,7 @@ def span(args: argparse.Namespace, *, known: Span | None = None) -> Span:
         end = time.time() if known is None else known.end
     if args.start is not None:
         start = args.start.timestamp()
+    # Saved answers have a span of their own, which may be long ago.
     elif known is not None and args.days is None:
         start = known.start
     else:

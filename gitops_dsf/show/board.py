@@ -67,6 +67,7 @@ def _fitting(rows: Iterable[str], *, used: int) -> tuple[list[str], int]:
     hidden = 0
     for row in rows:
         size = len(row.encode()) + 1
+        # The most important rows come first, so none follows one for which there is no room.
         if hidden or used + size > MAX_BYTES - ROOM:
             hidden += 1
             continue

@@ -42,6 +42,7 @@ def what_would_flip(explanation: Explanation) -> str:
 
 def flip_lines(explanation: Explanation) -> list[str]:
     """What would have to change, and by which scores; nothing if its ranking is not known."""
+    # Filters come before scores: people would otherwise look for a score that helps.
     if explanation.filter is not None:
         return [
             "the cluster, or what the filter asks for; a better score does not help",

@@ -39,6 +39,7 @@ def _rule(code_id: str) -> dict[str, Any]:
         "shortDescription": {"text": code.title},
         "help": {"text": "\n\n".join((code.plain_explanation, *examples))},
     }
+    # Nothing links to a place that does not exist: before the first release there is none.
     if REPOSITORY:
         rule["helpUri"] = f"{REPOSITORY}/blob/v{__version__}/{_PAGE}#{code.anchor}"
     rule["defaultConfiguration"] = {"level": _level(code.severity)}
@@ -51,6 +52,7 @@ def _result(diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
     if diagnostic.hint:
         text += f". {diagnostic.hint}"
     region = {"startLine": position.line, "startColumn": position.column}
+    # It is a URI, so blanks are escaped. A name of bytes that are no UTF-8 must not end the report.
     artifact = {"uri": quote(position.file, errors="replace")}
     return {
         "ruleId": diagnostic.code,

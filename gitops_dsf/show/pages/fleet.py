@@ -268,6 +268,7 @@ def _application_rows(fleet: Fleet) -> Sequence[_ApplicationRow]:
             now=view.inputs.now.timestamp(),
         )
         rows.append(_with_copies(row, application))
+    # A Placement that no application follows is shown, too: others may read its decision.
     for key, placement in placements.items():
         if key not in followed:
             source = fleet.sources.get(("ScoredPlacement", key.partition("/")[2]))
@@ -321,6 +322,7 @@ def _row(
     for placement in placements:
         where += placement.decided or ()
         points += [points_text(cluster.points) for cluster in placement.points]
+        # Only the cluster that would go out tells how safe the present decision is.
         for flip in placement.flips:
             flips.append(flip_text(flip))
             if flip.change == "out":

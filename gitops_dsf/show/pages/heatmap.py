@@ -254,6 +254,7 @@ def _column(view: ScorerView, index_of: Mapping[str, int], tally: _Tally) -> _Co
             key = view.scorer.name, cell.state, "" if cell.failure is None else cell.failure.reason
             tally.groups.setdefault(key, []).append(cell.cluster)
             tally.messages.setdefault(key, "" if cell.failure is None else cell.failure.message)
+    # Most scorers fail nowhere, and a list of nothing for each cluster would make the page larger.
     fails = any(failure is not None for failure in failures)
     return _Column(s="".join(states), v=values, a=ages, f=failures if fails else [])
 

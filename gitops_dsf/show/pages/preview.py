@@ -66,6 +66,7 @@ def _notices(preview: Preview) -> Iterator[Notice]:
         yield Notice("error", "Files in rendered/ that no source renders to", files)
     comparison = preview.comparison
     if comparison is not None:
+        # A move is neither good nor bad by itself. Whoever reads the page judges it.
         state = "unknown" if comparison.moves else "ok"
         sure = certainty_text(comparison) if comparison.moves else ""
         yield Notice(state, headline(comparison, preview.hub.missing), sure)

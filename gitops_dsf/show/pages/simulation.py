@@ -104,6 +104,7 @@ def _ranking(verdict: Verdict, *, has_scores: bool) -> Section:
         scores = [_number(result.values[index]) for result in results]
         points = points_text(points_of(ranking.sums[index], weight)) if has_scores else ""
         selected = "yes" if name in verdict.chosen and has_scores else ""
+        # Without scores every cluster would have 0 points, and the first by name would look best.
         rows.append((name, selected, points, *scores) if has_scores else (name,))
     fields = ("cluster", "selected", "points", *titles) if has_scores else ("cluster",)
     numbers = ("points", *titles)

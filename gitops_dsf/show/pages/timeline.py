@@ -76,6 +76,7 @@ def time_line(records: Sequence[Record], *, start: float, end: float) -> TimeLin
     for name in shown:
         stretches += _stretches(name, histories[name], start=start, end=end)
     colours = _colours(stretches)
+    # A span of a moment would divide by 0.
     scale = (WIDTH - LEFT) / max(end - start, 1.0)
     short = short_names(shown, most=MAX_NAME)
     spans: list[DrawnSpan] = []
@@ -116,6 +117,7 @@ def _stretches(
     stretches: list[_Stretch] = []
     begins = times(records)
     first = records[0]
+    # The first record of the span says where the Placement was before it.
     if first.from_ is not None and begins[0] > start:
         stretches.append(_Stretch(placement, start, begins[0], first.from_))
     for index, record in enumerate(records):

@@ -54,6 +54,7 @@ def first_screen(
     paced = _paced_text(comparison)
     if paced:
         yield f"- **Pace:** {paced}"
+    # Without data of a hub nothing was simulated, so nothing can be said of it.
     if moves is not None:
         yield f"- **How sure:** {limits.plain(certainty_text(comparison))}"
         yield f"- **Nowhere to go:** {limits.plain(_nowhere_text(comparison))}"
@@ -150,6 +151,8 @@ def _paced_text(comparison: Comparison) -> str:
     for change in comparison.placements:
         for field in change.fields:
             if field.path == PACE_FIELD:
+                # The annotation is there only while a Placement is paced, so its coming and going
+                # tells.
                 beginning += field.before is None
                 ending += field.after is None
     clauses = []

@@ -38,6 +38,7 @@ def images_of(workload: HubObject) -> dict[str, str]:
     tags: dict[str, str] = {}
     for container in containers_of(workload):
         name = str(container.get("image") or "").partition("@")[0]
+        # The colon of a registry's port begins no tag.
         registry, slash, last = name.rpartition("/")
         repository, _, tag = last.partition(":")
         tags[f"{registry}{slash}{repository}"] = tag
@@ -53,6 +54,7 @@ def version_of(workload: HubObject) -> Version | None:
             versions.append(parsed)
     if versions:
         return min(versions)
+    # Installations that pin images by digest have no tags, and the label may be right.
     labels = workload["metadata"].get("labels") or {}
     return _parsed(str(labels.get(VERSION_LABEL, "")))
 

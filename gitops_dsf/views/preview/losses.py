@@ -178,9 +178,11 @@ class ClusterLosses:
         self._clusters_of: dict[str, frozenset[str]] = {}
         self._placements_on: defaultdict[str, list[str]] = defaultdict(list)
         for key, clusters in decided(state.decisions.values()).items():
+            # Placements of others are left as well, and nobody can change that in this repository.
             if key in rendered:
                 self._clusters_of[key] = frozenset(clusters)
                 for cluster in clusters:
+                    # A decision may name a cluster whose ManagedCluster is gone already.
                     if cluster in state.positions:
                         self._placements_on[cluster].append(key)
 
@@ -190,6 +192,7 @@ class ClusterLosses:
         simulated = 0
         for cluster, placements in self.occupied:
             simulated += placements
+            # One cluster is always computed, however many Placements it has.
             if simulated > MAX_SIMULATED and chosen:
                 break
             chosen.append(cluster)

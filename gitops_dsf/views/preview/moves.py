@@ -160,6 +160,7 @@ def moves(
     """Returns one move per Placement whose decision changes or may change."""
     followers = dict(applied(head).followers)
     if base is not None:
+        # A Placement that is removed has followers in the base only.
         followers = {**applied(base).followers, **followers}
     resolved = {placement.key: placement for placement in head.placements}
     moving = []
@@ -198,6 +199,8 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         reason = open_reason(pair, pair.after, possible=possible, places=open_places)
         others = [cluster for cluster in possible if cluster not in origin]
         listed = origin[:MAX_STANDINGS]
+        # Without bounds nothing is known of the clusters that may come, so their points say
+        # nothing.
         if bounded:
             listed = (*listed, *others[:MAX_STANDINGS])
     bounds = sums_by_people(pair)

@@ -41,10 +41,12 @@ def _hosts(fleet: CheckedFleet) -> Mapping[str, str]:
         urls += [form.source_endpoint for form in fleet.by_variant[name]]
         for host in map(host_of, urls):
             users.setdefault(host, f"scorer {name}")
+    # Also those that people wrote by hand: Argo CD clones their repositories, too.
     for manifest in applied(fleet).application_sets:
         for url in _repositories(manifest["spec"]):
             host = host_of_repository(url)
             users.setdefault(host, f"application {manifest['metadata']['name']}")
+    # A scorer without a source or without a scoring API has no host.
     users.pop("", None)
     return users
 

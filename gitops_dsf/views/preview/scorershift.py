@@ -121,6 +121,7 @@ def _open_causes(
     causes = raw_causes(before, after)
     if before.spec.score_aggregation != after.spec.score_aggregation:
         variants = (*base.by_variant[before.name], *head.by_variant[after.name])
+        # Of one result every aggregation is the same, so the change has no effect there.
         if not all(has_single_results(variant) for variant in variants):
             causes += ("scoreAggregation",)
     if not keeps_item_names(before, after):

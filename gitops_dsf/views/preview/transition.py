@@ -59,6 +59,7 @@ class Transition:
     def decided_base(self) -> DecidedBase:
         """The base after all moves that would happen without the change."""
         if self.base is None or self.base_state is None:
+            # The hub may have decisions of an earlier repository, from which OCM goes on.
             return DecidedBase(verdicts={}, decisions=tuple(self.snapshot.decisions))
         verdicts, decisions = schedule_all(self.base_state, applied(self.base).placements, self.now)
         return DecidedBase(verdicts=verdicts, decisions=decisions)

@@ -51,6 +51,7 @@ def verification_change(
     added: list[str] = []
     removed: list[str] = []
     loosened: list[LoosenedVerification] = []
+    # A new application loosens nothing, and one that is removed does not move any more.
     for key in sorted(before.keys() & after.keys()):
         old = before[key]
         new = after[key]
@@ -86,6 +87,7 @@ def _verifications(fleet: CheckedFleet) -> Mapping[str, Verification | None]:
 
 def _loosened(before: Verification, after: Verification) -> Iterator[FieldChange]:
     """What lets more moves pass, or lets an application go back earlier to where it failed."""
+    # Only the checks of before are looked at: one that is added lets fewer moves pass.
     strictest = _by_bound(after)
     for name, old in _by_bound(before).items():
         new = strictest.get(name)
@@ -97,6 +99,7 @@ def _loosened(before: Verification, after: Verification) -> Iterator[FieldChange
         if new.for_seconds < old.for_seconds:
             score = name.partition(" ")[0]
             yield _field(f"{score} forSeconds", old.for_seconds, new.for_seconds)
+    # Hold keeps the old copy and Return goes back to it. Only Complete ends without a verdict.
     if after.on_unknown == "Complete" != before.on_unknown:
         yield _field("onUnknown", before.on_unknown, after.on_unknown)
     if after.hold_seconds < before.hold_seconds:
@@ -127,6 +130,7 @@ def _future_acknowledgement(
 ) -> str | UnsetType:
     """The new `acknowledgedStop`, if it is in the future."""
     written = None if after is None else after.acknowledged_stop
+    # One that was there before was reviewed when it was written.
     if written is None or (before is not None and written == before.acknowledged_stop):
         return UNSET
     moment = datetime.fromisoformat(written).timestamp()
@@ -141,6 +145,7 @@ def _pace_fields(
         return
     if after.stop_after_returns > before.stop_after_returns:
         yield _field("stopAfterReturns", before.stop_after_returns, after.stop_after_returns)
+    # In a shorter window fewer returns are counted together.
     if after.returns_window_seconds < before.returns_window_seconds:
         yield _field(
             "returnsWindowSeconds", before.returns_window_seconds, after.returns_window_seconds

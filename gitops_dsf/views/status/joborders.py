@@ -41,6 +41,8 @@ def job_order(
     note = None
     if config.metadata.label(MANAGED_BY_LABEL) != RECONCILER:
         note = "it is somebody else's, so its clusters are not ordered"
+    # Two Placements may name one config. It is ordered by the one for which it was written
+    # last, and the label does not tell which one that is.
     elif written.placement != placement.key:
         note = f"it is ordered by Placement {written.placement or 'of an unknown name'}"
     elif written.clusters != config.spec.clusters:

@@ -201,6 +201,7 @@ def _with_verdict(
         view,
         eligible=len(verdict.ranking.clusters),
         next=chosen,
+        # A decision that could not be read is not said to be another one.
         settled=view.decided in (None, chosen),
         note=note,
         counted_as_zero=_counted_as_zero(by_people, verdict.now),

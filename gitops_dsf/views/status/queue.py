@@ -179,6 +179,7 @@ def queue_view(
     draining = tuple(_draining(moves.maintenance.drains, cluster))
     held: list[HeldView] = []
     for hold in moves.ledger.holds:
+        # The ledger keeps holds that are over, so that the next one of the same pair is longer.
         if hold.active(facts.now) and is_shown(hold.placement, hold.target):
             held.append(_held_view(hold))
     failed: list[FailedView] = []

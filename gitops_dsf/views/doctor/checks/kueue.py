@@ -63,6 +63,7 @@ def settings(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             f"install Kueue {MINIMUM} or newer: https://kueue.sigs.k8s.io/docs/installation",
         )
         return
+    # Several Deployments may have Kueue's label. The oldest one could ignore the order.
     version = min(versions_of(deployments).values(), default=None)
     if version is None:
         yield warning(
@@ -108,6 +109,7 @@ def configs(facts: DoctorFacts) -> Iterator[DoctorFinding]:
                 facts.command("get", "multikueueclusters")
                 + "  # OCM's kueue add-on makes them; each has the name of its ManagedCluster",
             )
+        # A cluster without a MultiKueueCluster is never listed, so it takes no place.
         if len(set(names) & clusters) > MAX_CLUSTERS:
             yield warning(
                 f"{len(set(names) & clusters)} clusters are decided for Placement"
@@ -150,6 +152,8 @@ def _gates(written: HubObject, deployments: tuple[HubObject, ...]) -> dict[str, 
                     continue
                 for pair in str(argument).removeprefix(_GATES_FLAG).split(","):
                     name, _, value = pair.partition("=")
+                    # Flags of Kubernetes take what strconv.ParseBool of Go takes, so `1` and `t`
+                    # mean true.
                     gates[name.strip()] = value.strip().lower() in {"true", "1", "t"}
     return gates
 
@@ -161,6 +165,7 @@ def _dispatcher(
     if not isinstance(multi_kueue, dict):
         multi_kueue = {}
     edit = facts.command("-n", KUEUE_NAMESPACE, "edit", "configmap", SETTINGS)
+    # Kueue uses its default where the field is absent.
     dispatcher = multi_kueue.get("dispatcherName") or _ALL_AT_ONCE
     if dispatcher == _ALL_AT_ONCE:
         yield error(
@@ -185,6 +190,7 @@ def _dispatcher(
         )
     incremental = multi_kueue.get("incrementalDispatcherConfig")
     step = incremental.get("stepSize") if isinstance(incremental, dict) else None
+    # Without the gate Kueue does not read stepSize.
     if gates.get(_STEP_GATE) is False or not isinstance(step, int):
         step = _DEFAULT_STEP
     if step > 1:
@@ -228,6 +234,8 @@ def _checks(facts: DoctorFacts, item: _Ordered) -> Iterator[DoctorFinding]:
         if parameters.get("kind") == "MultiKueueConfig" and parameters.get("name") == name:
             is_named = True
         is_of_ocm = spec.get("controllerName") == OCM_CONTROLLER
+        # The add-on gives the config the name of the Placement that the check names (addon-contrib
+        # f5844b9), and writes its clusters in random order at each sync.
         if is_of_ocm and parameters.get("name") == name:
             yield error(
                 f"OCM's kueue add-on writes the MultiKueueConfig {name} for AdmissionCheck"
@@ -247,6 +255,8 @@ def _left_over(facts: DoctorFacts, wanted: set[str]) -> Iterator[DoctorFinding]:
     """Configs of ours that no Placement orders any more. Jobs may still need them."""
     for config in facts.inputs.multi_kueue_configs:
         name = config.metadata.name
+        # The reconciler deletes no config: running jobs of an AdmissionCheck that names it hang
+        # then.
         if name not in wanted and config.metadata.label(MANAGED_BY_LABEL) == RECONCILER:
             delete = facts.command("delete", "multikueueconfig", name)
             yield warning(

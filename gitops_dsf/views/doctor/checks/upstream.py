@@ -67,12 +67,14 @@ def is_ours(facts: DoctorFacts) -> bool:
 def delivers(facts: DoctorFacts) -> bool:
     """Whether the upstream add-on delivers instead of us (delivery.mode UpstreamController)."""
     needed = (FactSource.OUR_WORKS, FactSource.ADDON_DEFINITIONS, FactSource.UPSTREAM_DEPLOYMENTS)
+    # What may not be read may be there, so nothing follows from its absence.
     if any(facts.missing(need) is not None for need in needed) or is_ours(facts):
         return False
     return bool(facts.of(FactSource.UPSTREAM_DEPLOYMENTS)) or _is_defined(facts)
 
 
 def _has_replicas(deployment: HubObject) -> bool:
+    # Without the field Kubernetes runs one replica.
     return bool((deployment.get("spec") or {}).get("replicas", 1))
 
 
