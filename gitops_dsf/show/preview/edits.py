@@ -54,6 +54,7 @@ def value_text(value: Any, width: int) -> str:  # noqa: ANN401 - whatever a fiel
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if len(text) > width:
         return f"{text[:width]}... ({len(text) - width} more characters)"
+    # Nothing at all would look like an absent value.
     return text or '""'
 
 

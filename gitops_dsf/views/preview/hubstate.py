@@ -48,6 +48,7 @@ def hub_state(
     if decisions is None:
         decisions = snapshot.decisions if snapshot else ()
     placements: Iterable[hub.Placement] = typed_placements(fleet, only).values()
+    # Without scores a predicate on one would drop every cluster.
     if snapshot is None:
         placements = map(without_score_predicates, placements)
     with refusing():
