@@ -152,6 +152,7 @@ def _read(args: argparse.Namespace, *, since: float) -> _Journal:
         )
     about = args.application
     contents = since_month(files.contents, since) if about is None else files.contents
+    # Explanations are most of a journal, and a list of moves shows none of them.
     explained = about is not None or args.output == "json"
     content = read(contents, about=about, explained=explained)
     _say_skipped(args, files, content)

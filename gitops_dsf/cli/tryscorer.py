@@ -447,6 +447,7 @@ def _explanations(
     if data.snapshot is None:
         return ()
     of_resource = dict(data.snapshot.scores.get(resource, {}))
+    # Clusters that were not tried keep the scores that they have on the hub.
     for cluster, values in by_cluster.items():
         of_resource[cluster] = score_of(values)
     state = hub_state(

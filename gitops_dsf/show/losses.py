@@ -45,6 +45,7 @@ def losses_summary(losses: Sequence[Loss]) -> str:
 
 def departure_text(departure: Departure) -> str:
     """Formats `eu-1 -> us-1 (refuge)`, or why it goes nowhere."""
+    # It tolerates the taint, its scheduling is disabled, or OCM found a mistake in it.
     if not departure.source:
         return f"stays on {names_text(departure.stays)}: OCM does not decide otherwise"
     source = names_text(departure.source)

@@ -35,6 +35,7 @@ def ways_to_services(plan: SyncPlan, directory: Path) -> list[str]:
     """What to do where pages of Services cannot be reached, as on a laptop."""
     if not plan.unreached:
         return []
+    # One example is enough: the ports of the others are forwarded in the same way.
     first = plan.unreached[0]
     parts = urlsplit(first.url)
     # In a cluster a Service has the name SERVICE.NAMESPACE.svc, or shorter.

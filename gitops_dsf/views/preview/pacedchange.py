@@ -63,6 +63,7 @@ def paced_change(transition: Transition) -> PacedChange | None:
     after = paced_waves(head, transition.after, ledger, now=transition.now, max_waves=max_waves)
     before = _waves_of_base(transition, max_waves)
     unknown = _unknown_resources(transition, paced.values())
+    # With unknown scores equal waves are only a guess, and people should see that.
     if not unknown and before.waves == after.waves:
         return None
     moves_before = set(map(_identity, before.moves))

@@ -57,6 +57,7 @@ def window_view(maintenance: Maintenance, clusters: Collection[str], now: float)
 
 def local_time(seconds: float, zone: tzinfo) -> str:
     """Unix seconds in a time zone, such as `2026-11-24T20:00:00+01:00`."""
+    # Whole seconds, as people write them: isoformat would add microseconds.
     return datetime.fromtimestamp(int(seconds), UTC).astimezone(zone).isoformat()
 
 
