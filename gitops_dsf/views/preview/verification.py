@@ -102,6 +102,9 @@ def _loosened(before: Verification, after: Verification) -> Iterator[FieldChange
     # Hold keeps the old copy and Return goes back to it. Only Complete ends without a verdict.
     if after.on_unknown == "Complete" != before.on_unknown:
         yield _field("onUnknown", before.on_unknown, after.on_unknown)
+    # With Complete the end of the time lets a move pass of which nobody knows.
+    if after.on_unknown == "Complete" and after.seconds < before.seconds:
+        yield _field("verifySeconds", before.seconds, after.seconds)
     if after.hold_seconds < before.hold_seconds:
         yield _field("holdSeconds", before.hold_seconds, after.hold_seconds)
 

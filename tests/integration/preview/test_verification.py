@@ -104,6 +104,20 @@ def test_a_check_that_lets_less_pass_is_nothing_to_review(
     assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
 
 
+def test_a_shorter_time_loosens_only_where_its_end_lets_a_move_pass(
+    fleet: GitFleet, hub: Path, run: Run
+) -> None:
+    """With Complete. With Hold or Return nothing passes because the time is over."""
+    write(fleet, app_00={**MOVES, "onUnknown": "Complete"})
+    fleet.commit("complete")
+    write(fleet, app_00={**MOVES, "onUnknown": "Complete", "verifySeconds": 3540})
+    assert review(fleet, run, hub) == ("verification of app-00 loosened: verifySeconds 3600 → 3540")
+    write(fleet, app_00={**MOVES, "onUnknown": "Complete", "verifySeconds": 3660})
+    assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
+    write(fleet, app_00={**MOVES, "onUnknown": "Return", "verifySeconds": 3540})
+    assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
+
+
 def test_a_fleet_that_stops_later_or_goes_on_is_to_be_reviewed(
     fleet: GitFleet, hub: Path, run: Run
 ) -> None:
