@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 _TAG: Final = re.compile(r"\{\{(?P<tag>.*?)\}\}", re.DOTALL)
+_TAG_ON_ONE_LINE: Final = re.compile(r"\{\{.*\}\}")
 
 
 def unresolved(
@@ -19,6 +20,33 @@ def unresolved(
         tag = match["tag"].strip()
         if tag not in names:
             yield match.start(), tag
+
+
+def as_go(text: str, parameters: Collection[str]) -> str:
+    """The Go template that gives what a text in this language gives.
+
+    Tags of parameters become actions, and everything else stays as it is written.
+    """
+    # Argo CD 3.6.1 leaves a text alone if no line of it has a whole tag (utils.go, Replace).
+    if not _TAG_ON_ONE_LINE.search(text):
+        return _quoted(text)
+    parts = []
+    end = 0
+    for match in _TAG.finditer(text):
+        tag = match["tag"].strip()
+        if tag in parameters:
+            parts.append(_quoted(text[end : match.start()]))
+            parts.append(f"{{{{.{tag}}}}}")
+        else:
+            parts.append(_quoted(text[end : match.end()]))
+        end = match.end()
+    parts.append(_quoted(text[end:]))
+    return "".join(parts)
+
+
+def _quoted(text: str) -> str:
+    """The Go template that gives a text as it is."""
+    return text.replace("{{", '{{"{{"}}')
 
 
 def _names(parameters: Mapping[str, object | Mapping[str, object]]) -> Collection[str]:

@@ -1,4 +1,7 @@
-"""gitops-dsf import: takes a hub's inventory, and scorers and masks that git lacks, into git."""
+"""gitops-dsf import: takes a hub's inventory, and scorers and masks that git lacks, into git.
+
+On request also ApplicationSets and the Placements that they follow.
+"""
 
 import argparse
 import sys
@@ -9,10 +12,15 @@ from dsf_wire.text import printable
 from gitops_dsf.cli.inputs import check_has_settings, chosen_context, read_named
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hubreader.files import documents
+from gitops_dsf.importer.plan import plan_import
 from gitops_dsf.importer.selection import ImportSelection
-from gitops_dsf.importer.valid import take_valid
 from gitops_dsf.repository.files import write_files
-from gitops_dsf.show.imports import import_summary, left_lines, written_lines
+from gitops_dsf.show.imports import (
+    adoption_summary,
+    import_summary,
+    left_lines,
+    written_lines,
+)
 
 # Windows PowerShell redirects into UTF-16.
 _POWERSHELL: Final = "; in PowerShell write kubectl's output with Out-File -Encoding utf8"
@@ -28,8 +36,12 @@ def run(args: argparse.Namespace) -> int:
     selection = ImportSelection(
         labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources
     )
-    planned = take_valid(
-        args.directory, _objects(args), selection=selection, overwrite=args.overwrite
+    planned = plan_import(
+        args.directory,
+        _objects(args),
+        selection=selection,
+        overwrite=args.overwrite,
+        adopted=tuple(args.adopt),
     )
     if not args.dry_run:
         write_files(planned.root, planned.files)
@@ -38,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
     for line in left_lines(planned):
         print(printable(line), file=sys.stderr)
     print(printable(import_summary(planned, dry_run=args.dry_run)))
+    if planned.adopted:
+        print(printable(adoption_summary(planned)))
     return 0
 
 
@@ -47,7 +61,11 @@ def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
         # Without the extra live only --from works.
         from gitops_dsf.hubreader.inventory import inventory
 
-        return inventory(context=chosen_context(args), kubeconfig=args.kubeconfig)
+        return inventory(
+            context=chosen_context(args),
+            kubeconfig=args.kubeconfig,
+            with_applications=bool(args.adopt),
+        )
     name = "standard input" if args.file == "-" else args.file
     text = read_named(args.file, _POWERSHELL)
     return [document.plain() for document in documents(text, file=name)]

@@ -130,6 +130,42 @@ def placements_followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON
     return followed
 
 
+def plain_placement(generators: list[Any]) -> str:
+    """The Placement that is all that these generators follow; empty if they are anything else."""
+    match generators:
+        case [
+            {
+                "merge": {
+                    "mergeKeys": ["name"],
+                    "generators": [
+                        decisions,
+                        {"list": {"elements": list(clusters), **listed}, **with_list},
+                    ],
+                    **merged,
+                },
+                **beside,
+            }
+        ]:
+            # A merge keeps the number of the decision's entries (Argo CD 3.6.1). Elements that add
+            # labels and claims to a cluster change no name.
+            is_plain = _is_hollow([listed, with_list, merged, beside])
+            is_plain = is_plain and all(map(_only_describes, clusters))
+            return plain_placement([decisions]) if is_plain else ""
+        case [
+            {
+                "clusterDecisionResource": {
+                    "labelSelector": {"matchLabels": labels, **more_terms},
+                    **rest,
+                },
+                **beside,
+            }
+        ]:
+            is_plain = _is_hollow([more_terms, beside, rest.get("name"), rest.get("template")])
+            if is_plain and labels.keys() == {names.PLACEMENT_LABEL}:
+                return str(labels[names.PLACEMENT_LABEL])
+    return ""
+
+
 def _placements_selected(selector: dict[str, Any]) -> list[str]:
     """Names of the Placements whose decisions a label selector of a generator selects."""
     selected = [(selector.get("matchLabels") or {}).get(names.PLACEMENT_LABEL, "")]
@@ -152,7 +188,7 @@ def _handover(application_set: _Set) -> Handover | str | None:
     # With another policy Argo CD deletes Applications itself, and two programs would race.
     if (spec.sync_policy or _SyncPolicy()).applications_sync not in NEVER_DELETES:
         return None
-    placement = _plain_placement(spec.generators)
+    placement = plain_placement(spec.generators)
     if not placement:
         return "its generators are not one clusterDecisionResource with the label of one Placement"
     name = spec.template.metadata.name
@@ -165,42 +201,6 @@ def _handover(application_set: _Set) -> Handover | str | None:
     if annotation.isascii() and annotation.isdigit() and int(annotation) > 0:
         timeout = float(annotation)
     return Handover(placement=placement, timeout=timeout, template_name=name)
-
-
-def _plain_placement(generators: list[Any]) -> str:
-    """The Placement that is all that these generators follow; empty if they are anything else."""
-    match generators:
-        case [
-            {
-                "merge": {
-                    "mergeKeys": ["name"],
-                    "generators": [
-                        decisions,
-                        {"list": {"elements": list(clusters), **listed}, **with_list},
-                    ],
-                    **merged,
-                },
-                **beside,
-            }
-        ]:
-            # A merge keeps the number of the decision's entries (Argo CD 3.6.1). Elements that add
-            # labels and claims to a cluster change no name.
-            is_plain = _is_hollow([listed, with_list, merged, beside])
-            is_plain = is_plain and all(map(_only_describes, clusters))
-            return _plain_placement([decisions]) if is_plain else ""
-        case [
-            {
-                "clusterDecisionResource": {
-                    "labelSelector": {"matchLabels": labels, **more_terms},
-                    **rest,
-                },
-                **beside,
-            }
-        ]:
-            is_plain = _is_hollow([more_terms, beside, rest.get("name"), rest.get("template")])
-            if is_plain and labels.keys() == {names.PLACEMENT_LABEL}:
-                return str(labels[names.PLACEMENT_LABEL])
-    return ""
 
 
 def _only_describes(element: Any) -> bool:  # noqa: ANN401 - any JSON

@@ -4,7 +4,15 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.resources import CLUSTER_SETS, CLUSTERS, SCORERS, SCORING_CONFIGS, Resource
+from gitops_dsf.hub.resources import (
+    APPLICATION_SETS,
+    CLUSTER_SETS,
+    CLUSTERS,
+    PLACEMENTS,
+    SCORERS,
+    SCORING_CONFIGS,
+    Resource,
+)
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import HubClient, JsonObject, whole
 
@@ -26,11 +34,24 @@ IMPORTED: Final = (
 )
 
 
-def inventory(*, context: str, kubeconfig: Path | None = None) -> list[JsonObject]:
-    """Reads every object of IMPORTED, in all namespaces. Raises HubError."""
+ADOPTED: Final = (
+    ImportedKind("ApplicationSet", APPLICATION_SETS, is_optional=False),
+    ImportedKind("Placement", PLACEMENTS, is_optional=False),
+)
+"""What `import` reads besides when it adopts what runs."""
+
+
+def inventory(
+    *, context: str, kubeconfig: Path | None = None, with_applications: bool = False
+) -> list[JsonObject]:
+    """Reads every object of IMPORTED, in all namespaces, and of ADOPTED if asked.
+
+    Raises HubError.
+    """
+    kinds = (*IMPORTED, *ADOPTED) if with_applications else IMPORTED
     objects: list[JsonObject] = []
     with HubClient(context=context, kubeconfig=kubeconfig) as hub:
-        for kind, resource, is_optional in IMPORTED:
+        for kind, resource, is_optional in kinds:
             contents = hub.read(resource, whole)
             if isinstance(contents, Unread):
                 if is_optional and contents.why is Why.NOT_INSTALLED:

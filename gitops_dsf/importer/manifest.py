@@ -71,6 +71,17 @@ def is_rendered(data: Mapping[str, Any]) -> bool:
     return labels.get(MANAGED_BY_LABEL) == GENERATOR_MANAGER
 
 
+def authored_metadata(data: Mapping[str, Any], field: str) -> dict[str, str]:
+    """The labels or annotations of an object that people wrote."""
+    on_hub = _mapping(_mapping(data, "metadata"), field)
+    # What steered Argo CD on the hub is not for the object that it applies from git.
+    return {
+        key: value
+        for key, value in on_hub.items()
+        if not key.startswith(_TOOL_METADATA) and not steers(key)
+    }
+
+
 def _cluster(data: Mapping[str, Any], selection: ImportSelection) -> ImportedObject:
     labels = _mapping(_mapping(data, "metadata"), "labels")
     spec = _mapping(data, "spec")
@@ -134,13 +145,7 @@ def _scorer(data: Mapping[str, Any], _: ImportSelection) -> ImportedObject:
     scorer["apiVersion"] = DSF_API
     scorer["spec"] = _without_nulls(_mapping(data, "spec"))
     for field in ("labels", "annotations"):
-        on_hub = _mapping(_mapping(data, "metadata"), field)
-        # What steered Argo CD on the hub is not for the object that it applies from git.
-        kept = {
-            key: value
-            for key, value in on_hub.items()
-            if not key.startswith(_TOOL_METADATA) and not steers(key)
-        }
+        kept = authored_metadata(data, field)
         if kept:
             scorer["metadata"][field] = kept
     return scorer

@@ -34,6 +34,14 @@ class Import:
     """
     not_joined: list[ImportLine] = field(default_factory=list)
     """Clusters that are being deleted, or that nobody has accepted; `changes` says which."""
+    carried: list[ImportLine] = field(default_factory=list)
+    """Placements and ApplicationSets that are written as they are; `changes` says why."""
+    left: list[ImportLine] = field(default_factory=list)
+    """Placements and ApplicationSets that are not written; `changes` says why."""
+    applied_elsewhere: list[ImportLine] = field(default_factory=list)
+    """Those that are written, and that an Application of Argo CD applies; `changes` names it."""
+    adopted: int = 0
+    """ApplicationSets that are written, in either form."""
     missing: list[ImportLine] = field(default_factory=list)
     """In git but not on the hub. They are reported and never deleted."""
     unchanged: int = 0

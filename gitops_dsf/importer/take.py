@@ -40,7 +40,13 @@ from gitops_dsf.sync.lockfile import lock_file
 from gitops_dsf.sync.locks import LockResult, LockState, weigh
 from gitops_dsf.wording import or_text
 
-_KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
+TAKEN_KINDS: Final = (
+    "DynamicScorer",
+    "DynamicScoringConfig",
+    "ManagedCluster",
+    "ManagedClusterSet",
+)
+"""What an import takes without being asked for more."""
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
 """The inventory follows the hub. Of scorers and masks only those are taken that git lacks."""
 _MAX_NAME: Final = 200
@@ -127,7 +133,7 @@ class _Taker:
     def add(self, data: Mapping[str, Any]) -> None:
         """Takes one object of the hub. Raises RepositoryError."""
         kind = str(data.get("kind") or "object without a kind")
-        if kind not in _KINDS:
+        if kind not in TAKEN_KINDS:
             self._skipped[kind] += 1
             return
         # Its source is in git already. Imported, it would be there twice.
@@ -243,8 +249,10 @@ class _Taker:
         # Most likely another file was meant, or kubectl's output was cut off.
         skipped = ", ".join(self._import.skipped)
         if skipped:
-            raise RepositoryError(f"there is no {or_text(_KINDS)} in the input; it holds {skipped}")
-        raise RepositoryError(f"there is no {or_text(_KINDS)} in the input")
+            raise RepositoryError(
+                f"there is no {or_text(TAKEN_KINDS)} in the input; it holds {skipped}"
+            )
+        raise RepositoryError(f"there is no {or_text(TAKEN_KINDS)} in the input")
 
     def _note_missing(self) -> None:
         # Only kinds that the input contains: a list of clusters does not tell which scorers exist.

@@ -35,7 +35,7 @@ _AUTOMATED: Final = {
 }
 """The syncPolicy of an application that writes none."""
 
-_PULLED: Final = {
+PULLED: Final = {
     PULL_ANNOTATION: _CLUSTER_NAME,
     "argocd.argoproj.io/skip-reconcile": "true",
 }
@@ -135,7 +135,7 @@ def _destination(app: ScoredApplication, board: str) -> Object:
         server = IN_CLUSTER
         cluster = None
         labels[PULL_LABEL] = "true"
-        annotations |= _PULLED
+        annotations |= PULLED
     elif template.marks == "Rendered" and board:
         # Argo CD 3.6.1 shows annotations of this prefix as links beside the Application, with the
         # text before `|` as title (common/common.go). OCM copies annotations of pulled ones to

@@ -11,6 +11,8 @@ def written_lines(planned: Import) -> Iterator[str]:
         yield f"{_object(planned, line)} added"
     for line in planned.changed:
         yield f"{_object(planned, line)}: {'; '.join(line.changes)}"
+    for line in planned.carried:
+        yield f"{_object(planned, line)} added as it is: {'; '.join(line.changes)}"
 
 
 def left_lines(planned: Import) -> Iterator[str]:
@@ -22,6 +24,13 @@ def left_lines(planned: Import) -> Iterator[str]:
         )
     for line in (*planned.refused, *planned.not_joined):
         yield f"{_object(planned, line)} is not written: {'; '.join(line.changes)}"
+    for line in planned.left:
+        yield f"{line.kind} {line.name} is left as it is: {'; '.join(line.changes)}"
+    for line in planned.applied_elsewhere:
+        yield (
+            f"{_object(planned, line)} is also applied by the Argo CD Application"
+            f" {'; '.join(line.changes)}: take it out there, without pruning, before the first sync"
+        )
     for line in planned.missing:
         yield (
             f"{_object(planned, line)} is not on the hub; remove it here if it has left the fleet"
@@ -32,13 +41,23 @@ def left_lines(planned: Import) -> Iterator[str]:
 
 def import_summary(planned: Import, *, dry_run: bool) -> str:
     """How many objects were written."""
-    added = len(planned.added)
+    added = len(planned.added) + len(planned.carried)
     changed = len(planned.changed)
     if dry_run:
         return (
             f"{added} would be added, {changed} would be changed, {planned.unchanged} as they were"
         )
     return f"{added} added, {changed} changed, {planned.unchanged} as they were"
+
+
+def adoption_summary(planned: Import) -> str:
+    """What the adopted ApplicationSets mean for their Applications."""
+    if planned.adopted == 1:
+        return "1 ApplicationSet adopted; the first sync changes none of its Applications"
+    return (
+        f"{planned.adopted} ApplicationSets adopted; the first sync changes none of their"
+        " Applications"
+    )
 
 
 def _object(planned: Import, line: ImportLine) -> str:

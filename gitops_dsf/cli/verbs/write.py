@@ -306,7 +306,11 @@ that, from addon-contrib.
 It takes these labels of clusters: those without a domain, the cluster set,
 topology.kubernetes.io/*, and every label that a selector of the repository names. It takes the
 claims platform, product and region, and every claim that a selector names. It also updates every
-label and claim that a file already holds.""",
+label and claim that a file already holds.
+
+With --adopt, ApplicationSets that follow a decision become ScoredApplications in apps/, and the
+Placements that they follow ScoredPlacements, where these say all that is there. Others are written
+as they are, with the reason, or left alone. In each case the first sync changes no Application.""",
     examples="""\
 examples:
   kubectl get managedclusters,managedclustersets -o yaml | gitops-dsf import --from -
@@ -315,7 +319,9 @@ examples:
   gitops-dsf import --context hub --label 'compliance.example.com/*' --claim 'kubeversion.*'
   gitops-dsf import              the hub of the current context
   gitops-dsf import --context hub --resources
-                                 for applications that rank by allocatable resources""",
+                                 for applications that rank by allocatable resources
+  gitops-dsf import --context hub --adopt 'shop-*' --dry-run
+                                 say how these ApplicationSets would be adopted""",
 )
 def import_(parser: argparse.ArgumentParser) -> None:
     add_directory(parser)
@@ -350,6 +356,14 @@ def import_(parser: argparse.ArgumentParser) -> None:
         "--resources",
         action="store_true",
         help="also take allocatable and capacity, which change with every node",
+    )
+    parser.add_argument(
+        "--adopt",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="also adopt ApplicationSets with such a name, and the Placements that they follow;"
+        " may be repeated",
     )
     parser.add_argument(
         "--overwrite",

@@ -46,6 +46,9 @@ def first_screen(
             yield f"- {move_line(move, limits)}"
         if len(moves) > MAX_LISTED:
             yield f"- and {len(moves) - MAX_LISTED} more, below"
+    adopted = _adopted_text(comparison, limits)
+    if adopted:
+        yield f"- **Adopted:** {adopted}"
     if comparison.pending:
         names = limits.plain(names_text(comparison.pending, most=limits.names))
         yield f"- would move without this change, too: {names}"
@@ -61,6 +64,19 @@ def first_screen(
     yield f"- **To review:** {_review_text(comparison, limits)}"
     if moves is not None:
         yield f"- **Data:** {limits.plain(evidence)}"
+
+
+def _adopted_text(comparison: Comparison, limits: PageLimits) -> str:
+    """The Placements that run already and that nothing moves; empty if there is none."""
+    if comparison.adopted is UNSET:
+        return ""
+    moving = {move.application for move in comparison.moves or ()}
+    staying = [name for name in comparison.adopted if name not in moving]
+    if not staying:
+        return ""
+    names = limits.plain(names_text(staying, most=limits.names))
+    verb = "stays" if len(staying) == 1 else "stay"
+    return f"{names} {verb} where the hub has decided already"
 
 
 def certainty_text(comparison: Comparison) -> str:

@@ -53,6 +53,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """ManagedClusterSetBindings that are rendered for them, or written by hand, and come or go."""
     moves: tuple[DecisionMove, ...] | None
     """None if nothing is known of the hub."""
+    adopted: tuple[str, ...] | UnsetType = UNSET
+    """New Placements that the hub has decided for already; absent if there is none."""
     pending: tuple[str, ...]
     """Applications that would also move without this change."""
     warnings: tuple[str, ...]
@@ -153,6 +155,7 @@ def compare(
         placements=placement_changes(base, head),
         bindings=binding_changes(base, head),
         moves=moving,
+        adopted=tuple(pair.placement for pair in pairs if pair.running) or UNSET,
         pending=() if hub.snapshot is None else _pending(pairs, hub.snapshot),
         warnings=tuple(warnings),
         paced=UNSET if paced is None else paced,

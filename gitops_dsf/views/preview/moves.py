@@ -170,7 +170,8 @@ def moves(
         move = _move(pair, followers.get(pair.placement, ()), head)
         if move is None:
             continue
-        if pair.before is None and pair.placement in resolved:
+        is_new = pair.before is None and not pair.running
+        if is_new and pair.placement in resolved:
             move = structs.replace(move, written=_written(resolved[pair.placement].ranking))
         moving.append(move)
     return tuple(moving)
@@ -178,7 +179,7 @@ def moves(
 
 def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> DecisionMove | None:
     """What a Placement does; None if it certainly stays."""
-    before = frozenset[str]() if pair.before is None else pair.before.chosen
+    before = pair.running if pair.before is None else pair.before.chosen
     after = frozenset[str]() if pair.after is None else pair.after.chosen
     if pair.certainty is not None:
         # A decision that unknown scores may change is not told, not even as the likely one.
@@ -232,7 +233,7 @@ def _kind(
         return MoveKind.REMOVE
     if not pair.is_decided:
         return MoveKind.OPEN
-    if pair.before is None:
+    if pair.before is None and not pair.running:
         return MoveKind.NEW
     if origin and target:
         return MoveKind.MOVE

@@ -37,8 +37,8 @@ def reason_of(pair: VerdictPair, origin: tuple[str, ...], target: tuple[str, ...
     if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
         return verdict.notes[0] if verdict.notes else str(verdict.outcome)
     by_scores = as_people_wrote(verdict)
-    # Of a new Placement people ask why it goes there, of any other why it leaves.
-    cluster = target[0] if pair.before is None else (origin or target)[0]
+    # People ask why a Placement leaves. A new one leaves nothing, so they ask why it goes there.
+    cluster = (origin or target)[0]
     bounds = sums_by_people(pair)
     if bounds is None or cluster not in bounds.sums:
         reason = _explained(by_scores, cluster)

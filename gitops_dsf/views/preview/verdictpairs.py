@@ -5,8 +5,9 @@ Placements a change of one scorer then costs only the Placements that rank by it
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import asks_for_scores, required_scores, resources_read
 from gitops_dsf.simulator import Outcome, Verdict, simulate
@@ -25,6 +26,10 @@ class VerdictPair:
     """None if the base does not have the Placement."""
     after: Verdict | None
     """None if the head does not have the Placement."""
+    running: frozenset[str] = frozenset()
+    """Clusters that the hub has decided on already for a Placement that the base does not have: it
+    was applied by others, and is adopted.
+    """
     touched: bool = True
     """Whether the change can affect it."""
     unknown: UnknownScores = field(default_factory=dict)
@@ -45,6 +50,7 @@ def verdict_pairs(transition: Transition) -> Iterator[VerdictPair]:
     for (namespace, name), placement_after in transition.head_state.placements.items():
         after_by_key[f"{namespace}/{name}"] = placement_after
     other_surroundings = _has_other_surroundings(transition)
+    on_hub = decided(transition.snapshot.decisions)
     for key in sorted({*before_by_key, *after_by_key}):
         before = before_by_key.get(key)
         placement = after_by_key.get(key)
@@ -58,7 +64,9 @@ def verdict_pairs(transition: Transition) -> Iterator[VerdictPair]:
             yield VerdictPair(placement=key, before=before, after=before, touched=False)
         else:
             after = simulate(transition.head_state, key, transition.now)
-            yield _pair(key, before, after, placement, transition.scores)
+            pair = _pair(key, before, after, placement, transition.scores)
+            running = on_hub.get(key) if before is None else None
+            yield pair if running is None else replace(pair, running=running)
 
 
 def _has_other_surroundings(transition: Transition) -> bool:

@@ -1,0 +1,200 @@
+"""Writes the ranking of a live Placement: of a ScoredPlacement, or of a ScoredApplication.
+
+A ranking says which clusters may be chosen, by which scores, and how sticky a decision is. What it
+cannot say raises NotExpressible.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import gcd
+from typing import Any, Final
+
+from gitops_dsf.importer.adoption.liveset import NotExpressible
+from gitops_dsf.importer.manifest import ImportedObject
+from gitops_dsf.repository.load import value_at
+from gitops_dsf.resolve.raw_placements import WRITTEN_BY_THE_CRD
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.stickiness import STEADY_POINTS, Weights, choose
+
+MAX_STICKINESS: Final = 1000
+"""The most points of stickiness that a ranking has."""
+_ADDITIVE: Final[Mapping[str, int]] = {"Balance": 1, "Steady": 1}
+"""The built-in prioritizers that OCM 1.2.1 adds in the mode Additive, with their weights."""
+_FIELDS: Final = frozenset(
+    {
+        "clusterSets",
+        "decisionStrategy",
+        "numberOfClusters",
+        "predicates",
+        "prioritizerPolicy",
+        "tolerations",
+    }
+)
+"""The fields of a Placement's spec that a ranking has fields for."""
+
+
+@dataclass(kw_only=True)
+class Prioritizers:
+    """The prioritizers that OCM runs for a Placement, with their weights."""
+
+    built_in: dict[str, int] = field(default_factory=dict)
+    add_ons: dict[tuple[str, str], int] = field(default_factory=dict)
+    """By AddOnPlacementScore and item."""
+
+
+def ranking_of(spec: Mapping[str, Any], scorers: Iterable[EffectiveScorer]) -> ImportedObject:
+    """The spec of a ranking that decides as a Placement does. Raises NotExpressible."""
+    for name, content in spec.items():
+        is_default = WRITTEN_BY_THE_CRD.get(name) == content
+        if name not in _FIELDS and not is_hollow(content) and not is_default:
+            raise NotExpressible(f"spec.{name} has no place in a ScoredPlacement")
+    prioritizers = prioritizers_of(spec)
+    terms = _terms(prioritizers, scorers)
+    weights = [weight for _, weight in terms]
+    base, stickiness = _stickiness(weights, prioritizers.built_in.get("Steady", 0))
+    scores = []
+    for (reference, _), weight in zip(terms, base, strict=True):
+        scores.append(reference if weight == 1 else {**reference, "weight": weight})
+    return {
+        "placement": _rules(spec),
+        "scores": scores,
+        "stickiness": stickiness,
+        # The namespace has the bindings already, and somebody else owns them.
+        "bindings": "Existing",
+    }
+
+
+def prioritizers_of(spec: Mapping[str, Any]) -> Prioritizers:
+    """The prioritizers with a weight. Raises NotExpressible for what OCM would not run."""
+    policy = spec.get("prioritizerPolicy") or {}
+    found = Prioritizers()
+    if policy.get("mode", "Additive") in {"", "Additive"}:
+        found.built_in.update(_ADDITIVE)
+    for configuration in policy.get("configurations") or []:
+        coordinate = configuration.get("scoreCoordinate") or {}
+        weight = configuration.get("weight", 1)
+        add_on = coordinate.get("addOn") or {}
+        if coordinate.get("type") == "AddOn" or (add_on and not coordinate.get("builtIn")):
+            item = (str(add_on.get("resourceName")), str(add_on.get("scoreName")))
+            found.add_ons[item] = weight
+        else:
+            found.built_in[str(coordinate.get("builtIn"))] = weight
+    # OCM does not run a prioritizer of weight 0.
+    found.built_in = {name: weight for name, weight in found.built_in.items() if weight}
+    found.add_ons = {item: weight for item, weight in found.add_ons.items() if weight}
+    if found.built_in.get("Steady", 0) < 0:
+        raise NotExpressible("its prioritizer Steady has a negative weight")
+    return found
+
+
+def is_hollow(value: Any) -> bool:  # noqa: ANN401 - plain data
+    """Whether a value holds nothing but empty values."""
+    if isinstance(value, Mapping):
+        return all(map(is_hollow, value.values()))
+    if isinstance(value, list):
+        return all(map(is_hollow, value))
+    return value in (None, "")
+
+
+def _terms(
+    prioritizers: Prioritizers, scorers: Iterable[EffectiveScorer]
+) -> list[tuple[ImportedObject, int]]:
+    """The scores that rank, each as a ranking refers to it, with its weight."""
+    by_resource = {scorer.resource_name: scorer for scorer in scorers if scorer.score_name}
+    terms: list[tuple[ImportedObject, int]] = []
+    for (resource, item), weight in prioritizers.add_ons.items():
+        scorer = by_resource.get(resource)
+        reference: ImportedObject
+        if scorer is None:
+            # `validate` says if spec.externalScores of gitops-dsf.yaml does not declare it.
+            reference = {"addOn": {"resource": resource, "name": item}}
+        else:
+            reference = {"scorer": scorer.name}
+            if scorer.only_item != item:
+                reference["dimension"] = item
+        terms.append((reference, weight))
+    for name, weight in prioritizers.built_in.items():
+        # Steady is the stickiness.
+        if name != "Steady":
+            terms.append(({"builtIn": name}, weight))
+    if not terms:
+        raise NotExpressible("it ranks by no score")
+    return terms
+
+
+def _stickiness(weights: Sequence[int], steady: int) -> tuple[list[int], int]:
+    """The smallest weights of the scores, and the points of stickiness that they give.
+
+    Raises NotExpressible where these points are no whole number.
+    """
+    divisor = gcd(*weights)
+    base = [weight // divisor for weight in weights]
+    points = Fraction(STEADY_POINTS * steady, sum(map(abs, weights)))
+    chosen = choose(int(points), base) if points.denominator == 1 else None
+    if chosen is None or points > MAX_STICKINESS or not _in_proportion(chosen, divisor, steady):
+        raise NotExpressible(
+            f"its weights hold a decision by {float(points):g} points, which no stickiness gives"
+        )
+    return base, int(points)
+
+
+def _in_proportion(chosen: Weights, divisor: int, steady: int) -> bool:
+    return chosen.steady * divisor == steady * chosen.factor
+
+
+def _rules(spec: Mapping[str, Any]) -> ImportedObject:
+    """Which clusters may be chosen, and how many."""
+    rules: ImportedObject = {}
+    if spec.get("numberOfClusters") is not None:
+        rules["numberOfClusters"] = spec["numberOfClusters"]
+    if not spec.get("clusterSets"):
+        raise NotExpressible(
+            "without spec.clusterSets it chooses from every set that is bound to the namespace"
+        )
+    rules["clusterSets"] = list(spec["clusterSets"])
+    selector = _selector(spec.get("predicates") or [])
+    if selector is not None:
+        rules["clusterSelector"] = selector
+    if spec.get("tolerations"):
+        rules["tolerations"] = [dict(toleration) for toleration in spec["tolerations"]]
+    groups = _groups(value_at(spec, ("decisionStrategy", "groupStrategy")) or {})
+    if groups:
+        rules["decisionGroups"] = groups
+    return rules
+
+
+def _selector(predicates: Sequence[Mapping[str, Any]]) -> ImportedObject | None:
+    """The label selector of a single predicate; None if there is none."""
+    if not predicates:
+        return None
+    # OCM accepts a cluster for which any of the predicates holds.
+    if len(predicates) > 1:
+        raise NotExpressible("it has several predicates, of which any may hold")
+    required = predicates[0].get("requiredClusterSelector") or {}
+    for name, content in required.items():
+        if name != "labelSelector" and not is_hollow(content):
+            raise NotExpressible(f"its predicate has a {name}")
+    selector = required.get("labelSelector") or {}
+    return None if is_hollow(selector) else dict(selector)
+
+
+def _groups(strategy: Mapping[str, Any]) -> ImportedObject:
+    groups: ImportedObject = {}
+    named = strategy.get("decisionGroups") or []
+    if named:
+        groups["groups"] = [_group(group) for group in named]
+    size = strategy.get("clustersPerDecisionGroup")
+    if size not in (None, "", "100%"):
+        groups["clustersPerDecisionGroup"] = size
+    return groups
+
+
+def _group(group: Mapping[str, Any]) -> ImportedObject:
+    selector = group.get("groupClusterSelector") or {}
+    if not is_hollow(selector.get("claimSelector")):
+        raise NotExpressible("a decision group has a claimSelector")
+    return {
+        "groupName": group.get("groupName"),
+        "clusterSelector": dict(selector.get("labelSelector") or {}),
+    }
