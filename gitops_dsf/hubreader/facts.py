@@ -16,6 +16,7 @@ from gitops_dsf.hub.resources import (
     ADMISSION_CHECKS,
     APPLICATIONS,
     MULTIKUEUE_CLUSTERS,
+    SCORES,
     SCORING_CONFIGS,
     Resource,
 )
@@ -27,7 +28,8 @@ from gitops_dsf.views.doctor.checks.kueue import SETTINGS_KEY as KUEUE_SETTINGS_
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
 from gitops_dsf.views.doctor.checks.upstream import UPSTREAM_LABELS, UPSTREAM_WORK
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
-from gitops_dsf.views.status.build import build
+from gitops_dsf.views.status.build import Overview, build
+from gitops_dsf.views.status.external_scores import external_scores
 
 _Contents = tuple[JsonObject, ...] | Unread
 _KUEUE_LABEL = "app.kubernetes.io/name=kueue,control-plane=controller-manager"
@@ -52,6 +54,8 @@ def read_facts(
         sources |= _of_argocd(hub, argocd_namespace)
         sources |= _of_reconciler(hub, hub_namespace)
         sources |= _of_kueue(hub, inputs.placements)
+        overview = build(inputs)
+        sources[FactSource.EXTERNAL_SCORES] = _of_add_ons(hub, overview)
         return DoctorFacts(
             kubectl=("kubectl", *file_options, "--context", context),
             hub_namespace=hub_namespace,
@@ -59,7 +63,7 @@ def read_facts(
             groups=groups,
             clock_offset=hub.clock_offset,
             inputs=inputs,
-            overview=build(inputs),
+            overview=overview,
             sources=sources,
         )
 
@@ -128,6 +132,24 @@ def _of_kueue(
             FactSource.ADMISSION_CHECKS: hub.read(ADMISSION_CHECKS, whole),
         }
     yield from sources.items()
+
+
+def _of_add_ons(hub: HubClient, overview: Overview) -> _Contents:
+    """The metadata of the scores that rank and that no scorer publishes: who wrote them, and when.
+
+    Only these names are read, because managedFields cost more than all the rest.
+    """
+    shown = {view.placement for view in overview.placements}
+    placements = [item for item in overview.inputs.placements if item.key in shown]
+    objects: tuple[JsonObject, ...] = ()
+    for resource in sorted(
+        {key[0] for key in external_scores(placements, overview.inputs.scorers)}
+    ):
+        contents = hub.read(SCORES, whole, name=resource, metadata_only=True)
+        if isinstance(contents, Unread):
+            return contents
+        objects += contents
+    return objects
 
 
 def _with_parsed_settings(settings: _Contents) -> _Contents:

@@ -101,6 +101,7 @@ def _sources() -> dict[FactSource, tuple[Any, ...]]:
         FactSource.KUEUE_SETTINGS: (),
         FactSource.MULTIKUEUE_CLUSTERS: (),
         FactSource.ADMISSION_CHECKS: (),
+        FactSource.EXTERNAL_SCORES: (),
         FactSource.LEASES: (
             {
                 "metadata": meta("gitops-dsf-reconciler", HUB),

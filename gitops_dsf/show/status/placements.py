@@ -46,6 +46,11 @@ def _placement(view: PlacementView) -> Iterator[str]:
         yield f"    {view.note}"
     if view.counted_as_zero:
         yield f"    scores missing or expired, which count as 0: {names_text(view.counted_as_zero)}"
+    if view.endless is not UNSET:
+        yield (
+            "    never expires, so it ranks on when nobody publishes it any more:"
+            f" {names_text(view.endless)}"
+        )
     if view.wish is not None:
         yield f"    paced: it holds its clusters; the written weights ask for {_names(view.wish)}"
     if view.lead is not None:

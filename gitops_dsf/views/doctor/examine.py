@@ -13,6 +13,7 @@ from gitops_dsf.views.doctor.checks import (
     agents,
     argocd,
     decisions,
+    external_scores,
     kueue,
     ocm,
     ownership,
@@ -54,6 +55,13 @@ class Check:
 
 
 _SCORES: Final = (HubPart.CLUSTERS, HubPart.ADDONS, HubPart.SCORERS, HubPart.SCORES)
+_EXTERNAL: Final = (
+    HubPart.PLACEMENTS,
+    HubPart.SCORERS,
+    HubPart.SCORES,
+    HubPart.CLUSTERS,
+    FactSource.EXTERNAL_SCORES,
+)
 _REFUGES: Final = (HubPart.PLACEMENTS, HubPart.DECISIONS, HubPart.SCORES, HubPart.CLUSTERS)
 _VERIFIED: Final = (HubPart.MOVES, HubPart.PLACEMENTS, HubPart.DECISIONS, HubPart.SCORES)
 _KUEUE: Final = (
@@ -94,6 +102,7 @@ CHECKS: Final = (
     Check("scorers", scorers.scorers, (HubPart.SCORERS,)),
     Check("scores-fresh", scorers.freshness, _SCORES, ours=True),
     Check("scores-owned", ownership.ownership, _SCORES, ours=True),
+    Check("external-scores", external_scores.scores, _EXTERNAL),
     Check("token-secrets", tokens.tokens, _SCORES, ours=True),
     Check("paced-moves", pacing.moves, (HubPart.PLACEMENTS,)),
     Check(MOVES_STOPPED, verification.stopped, (HubPart.MOVES,)),

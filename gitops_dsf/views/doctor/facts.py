@@ -40,6 +40,7 @@ class FactSource(StrEnum):
     KUEUE_SETTINGS = "ConfigMap kueue-manager-config"
     MULTIKUEUE_CLUSTERS = "MultiKueueClusters"
     ADMISSION_CHECKS = "AdmissionChecks"
+    EXTERNAL_SCORES = "metadata of AddOnPlacementScores of other add-ons"
 
 
 Need = FactSource | HubPart

@@ -18,6 +18,7 @@ from gitops_dsf.simulator.explain import Lead, lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 from gitops_dsf.views.status.joborders import JobOrderView, job_order
+from gitops_dsf.wording import prioritizer_text
 
 NEEDED: Final = (
     HubPart.CLUSTERS,
@@ -92,6 +93,11 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A cluster that is better by its scores, and stays out because of the stickiness."""
     jobs: JobOrderView | UnsetType = UNSET
     """The list of clusters for Kueue's jobs; absent without multiKueue."""
+    endless: tuple[str, ...] | UnsetType = UNSET
+    """Scores that rank it and never expire on an eligible cluster; absent if there are none.
+
+    OCM counts them also when nobody publishes them any more.
+    """
 
 
 class ShownPlacement(NamedTuple):
@@ -206,6 +212,7 @@ def _with_verdict(
         note=note,
         counted_as_zero=_counted_as_zero(by_people, verdict.now),
         points=tuple(_points(by_people, view.decided or ())),
+        endless=tuple(_endless(by_people)) or UNSET,
     )
     # Flips by the written weights say nothing about a decision that they do not explain.
     if by_people.chosen != verdict.chosen:
@@ -240,6 +247,21 @@ def _counted_as_zero(verdict: Verdict, now: datetime) -> tuple[str, ...]:
             positions |= column.expired | column.absent
     eligible = positions.intersection(verdict.ranking.clusters)
     return tuple(sorted(verdict.state.names[position] for position in eligible))
+
+
+def _endless(verdict: Verdict) -> Iterator[str]:
+    """The scores that have no end on an eligible cluster, in order of the prioritizers."""
+    eligible = () if verdict.ranking is None else verdict.ranking.clusters
+    table = verdict.state.score_table
+    for result in verdict.prioritizers:
+        prioritizer = result.prioritizer
+        if prioritizer.built_in is not None:
+            continue
+        column = table.column(prioritizer.resource, prioritizer.score, verdict.now)
+        if any(
+            column.ends[position] is None and position not in column.absent for position in eligible
+        ):
+            yield prioritizer_text(prioritizer.name)
 
 
 def _flips(

@@ -75,6 +75,7 @@ WELL = {
     "scorers": "2 scorers, 2 of them probed by the reconciler, nothing wrong",
     "scores-fresh": "6 scores on 3 clusters, all there and valid",
     "scores-owned": "every score of ours has a scorer and an agent, and no other writer",
+    "external-scores": "no Placement ranks by scores of other add-ons",
     "token-secrets": "no scorer needs a token; Secrets of clusters are not visible from the hub",
     "paced-moves": "no Placement is paced",
     "moves-stopped": "the fleet did not stop its moves",
@@ -565,6 +566,9 @@ WRONG: dict[str, Given] = {
     ),
     "refuges: warning: argocd/p has no refuge: every other eligible cluster is held": refuged(
         "cluster1", "cluster2", held="cluster2"
+    ),
+    "external-scores: error: no cluster has usage, by which argocd/p ranks": hub(
+        *joined(*CLUSTERS), global_set(), binding(), placement("p", "usage")
     ),
     "reconciler: warning: no reconciler ever led": having(FactSource.LEASES),
     "reconciler: warning: pod-a was last renewed 60 s ago": changed(

@@ -1,0 +1,73 @@
+"""Scores of other add-ons that rank Placements, and on which clusters they are.
+
+Pure. A view shows these by Placement, because no object of the hub says who should publish them.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.placements import ranked_by
+from gitops_dsf.hub.score_states import expired
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.scores import PublishedScore
+
+ScoreKey = tuple[str, str]
+"""Names of an AddOnPlacementScore and of an item in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Presence:
+    """On which clusters a score is, sorted."""
+
+    published: tuple[str, ...]
+    """With a value that counts."""
+    missing: tuple[str, ...]
+    """Without the object or the item."""
+    expired: tuple[str, ...]
+    endless: tuple[str, ...]
+    """Those of `published` whose score has no end: OCM counts it for ever."""
+
+
+def external_scores(
+    placements: Iterable[Placement], scorers: Iterable[DynamicScorer]
+) -> Mapping[ScoreKey, tuple[str, ...]]:
+    """The scores that no scorer publishes, with the Placements that rank by each; both in order."""
+    ours = {scorer.resource for scorer in scorers}
+    ranking: dict[ScoreKey, set[str]] = {}
+    for placement in placements:
+        for score in ranked_by(placement):
+            if score.resource not in ours:
+                ranking.setdefault((score.resource, score.dimension), set()).add(placement.key)
+    return {key: tuple(sorted(ranking[key])) for key in sorted(ranking)}
+
+
+def presence_of(
+    dimension: str,
+    column: Mapping[str, PublishedScore],
+    clusters: Collection[str],
+    *,
+    now: datetime,
+) -> Presence:
+    """Where an item of a score is, of these clusters. `column` has the score by cluster."""
+    published: list[str] = []
+    missing: list[str] = []
+    ended: list[str] = []
+    endless: list[str] = []
+    for cluster in sorted(clusters):
+        score = column.get(cluster)
+        if score is None or score.get(dimension) is None:
+            missing.append(cluster)
+        elif expired(score.valid_until, now):
+            ended.append(cluster)
+        else:
+            published.append(cluster)
+            if score.valid_until is None:
+                endless.append(cluster)
+    return Presence(
+        published=tuple(published),
+        missing=tuple(missing),
+        expired=tuple(ended),
+        endless=tuple(endless),
+    )
