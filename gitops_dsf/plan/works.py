@@ -36,6 +36,8 @@ class AddOnParts:
     receiver: bool = False
     """Whether the receiver for OpenTelemetry metrics runs in the agent's pod."""
     service_monitor: bool = False
+    remote_write: bool = False
+    """Whether Prometheus in agent mode sends the raw scores to a central store."""
     rollout: tuple[int, ...] = ()
     """Indexes of the entries of spec.agent.rollout that count on the cluster, sorted."""
 
@@ -200,6 +202,7 @@ def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configura
     return AddOnParts(
         receiver=configuration.receiver is not None,
         service_monitor=_is_monitored(agent, labels),
+        remote_write=_writes(agent, labels),
         rollout=entries_of(agent, labels),
     )
 
@@ -209,4 +212,12 @@ def _is_monitored(agent: Agent, labels: dict[str, str]) -> bool:
     if agent.service_monitor is None:
         return False
     selector = agent.service_monitor.cluster_selector
+    return selector is None or selector.matches(labels)
+
+
+def _writes(agent: Agent, labels: dict[str, str]) -> bool:
+    """Whether a cluster with these labels sends its raw scores to a central store."""
+    if agent.remote_write is None:
+        return False
+    selector = agent.remote_write.cluster_selector
     return selector is None or selector.matches(labels)

@@ -14,7 +14,7 @@ import msgspec
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
 from gitops_dsf.plan.works import AddOnParts
-from gitops_dsf.render import receiver
+from gitops_dsf.render import receiver, remotewrite
 from gitops_dsf.render.objects import Object, Wave, filled, metadata, pod_values
 from gitops_dsf.repository.model.repository import FleetRepository, OpenTelemetry
 from gitops_dsf.resolve.rollout import settings_with
@@ -31,7 +31,11 @@ def default_parts(repository: FleetRepository) -> AddOnParts:
     Clusters with other parts name a template of their own.
     """
     monitor = repository.spec.agent.service_monitor
-    return AddOnParts(service_monitor=monitor is not None and monitor.cluster_selector is None)
+    writing = repository.spec.agent.remote_write
+    return AddOnParts(
+        service_monitor=monitor is not None and monitor.cluster_selector is None,
+        remote_write=writing is not None and writing.cluster_selector is None,
+    )
 
 
 def template_of(parts: AddOnParts, repository: FleetRepository) -> str | None:
@@ -48,6 +52,8 @@ def template_of(parts: AddOnParts, repository: FleetRepository) -> str | None:
         suffixes.append("otlp")
     if parts.service_monitor:
         suffixes.append("servicemonitor")
+    if parts.remote_write:
+        suffixes.append("remotewrite")
     if parts.rollout:
         suffixes.append("rollout")
         suffixes += [str(index + 1) for index in parts.rollout]
@@ -107,6 +113,8 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
     monitor = agent.service_monitor
     if parts.service_monitor and monitor is not None:
         manifests += filled("agent-monitor.yaml", labels=monitor.labels, interval=monitor.interval)
+    if parts.remote_write and agent.remote_write is not None:
+        manifests += remotewrite.manifests(agent.remote_write, agent)
     return {
         "addonName": ADDON_NAME,
         "agentSpec": {

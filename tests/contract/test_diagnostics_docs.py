@@ -135,6 +135,7 @@ ONLY_IN_GOLDEN = {
     "labels_are_valid", "metadata_is_accepted", "missing_external_scores_lose",
     "paces_count", "pages_get_no_secret_of_others",
     "pages_get_what_they_may", "parameters_hold_no_secrets", "receivers_need_no_more",
+    "remote_write_finds_clusters", "remote_write_gets_what_it_may",
     "rendered_objects_differ", "repositories_hold_no_credentials",
     "service_monitors_find_clusters", "sets_of_bindings_exist", "settings_fit_where_it_runs",
     "something_ranks", "sources_are_complete", "the_inventory_has_clusters",

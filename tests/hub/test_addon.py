@@ -1,6 +1,6 @@
 """The add-on installs from our YAML alone: a ServiceMonitor where the Prometheus operator is, and
-what is said where it is not; another image and other nodes of the agent; and it leaves what people
-own when it goes.
+what is said where it is not; a pod that sends raw scores; another image and other nodes of the
+agent; and it leaves what people own when it goes.
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ from tests.hub.controlplane.waiting import (
     wait_for,
     wait_until_gone,
     wait_until_served,
+    wait_until_there,
 )
 from tests.hub.scenario.agents import DEPLOYMENT, wait_for_deployment
 from tests.hub.scenario.fleet import new_fleet
@@ -28,6 +29,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 OPERATED, BARE = "cluster1", "cluster2"
 MONITOR = "monitoring.coreos.com/v1/ServiceMonitor"
 NAME = "servicemonitors.monitoring.coreos.com"
+SENDER, REMOTE_WRITE = "apps/v1/StatefulSet", "gitops-dsf-remote-write"
 SELECTED = {"clusterSelector": {"matchLabels": {"monitoring": "operator"}}}
 
 
@@ -109,6 +111,35 @@ def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
     assert bare.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is not None
     becomes("True")
     wait_until_gone(operated, MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE)
+
+
+def test_raw_scores_are_sent_from_a_pod_without_the_agents_credentials(
+    installation: Installation,
+) -> None:
+    """OCM fills in the name of the cluster. The pod goes with its setting."""
+    operated, bare = (installation.plane.spokes[name].admin for name in (OPERATED, BARE))
+    writing = {
+        **SELECTED,
+        "url": "https://prometheus.hub.example.com/api/v1/write",
+        "image": "quay.io/prometheus/prometheus:v3.16.0",
+        "auth": {"tokenSecretRef": {"name": "hub-token", "key": "token"}},
+    }
+    installation.fleet.configure(agent={"remoteWrite": writing})
+    installation.sync()
+    wait_until_there(operated, SENDER, REMOTE_WRITE, namespace=AGENT_NAMESPACE)
+    settings = operated.get("v1/ConfigMap", REMOTE_WRITE, namespace=AGENT_NAMESPACE)
+    assert f"cluster: {OPERATED}\n" in settings["data"]["prometheus.yml"].replace('"', "")
+    pod = operated.get(SENDER, REMOTE_WRITE, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"]
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert volumes.keys() == {"config", "data", "credentials"}
+    assert volumes["credentials"]["projected"]["sources"] == [
+        {"secret": {"name": "hub-token", "items": [{"key": "token", "path": "token"}]}}
+    ]
+    assert "HUB_KUBECONFIG" not in str(pod)
+    assert bare.find(SENDER, REMOTE_WRITE, namespace=AGENT_NAMESPACE) is None
+    installation.fleet.configure(agent={})
+    installation.sync()
+    wait_until_gone(operated, SENDER, REMOTE_WRITE, namespace=AGENT_NAMESPACE)
 
 
 def test_a_rollout_reaches_its_clusters_first(installation: Installation) -> None:

@@ -87,9 +87,9 @@ class MetricSourceVariant(Ruled):
     that no earlier variant selects.
     """
     type: Literal["Prometheus", "Kubernetes", "OpenTelemetry"] = "Prometheus"
-    """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's nodes and
-    pods; or OpenTelemetry for the receiver beside the agent, which collectors of the cluster push
-    to.
+    """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's nodes,
+    pods and devices; or OpenTelemetry for the receiver beside the agent, which collectors of the
+    cluster push to.
     """
     host: str = ""
     """URL of the metric source as these clusters see it: the base URL, or that of its query API."""

@@ -12,6 +12,8 @@ IMAGE: Final = r"^[a-zA-Z0-9]([^\s:]|:[^\s:/])*$"
 
 Quantity = Annotated[str, Field(pattern=QUANTITY)]
 Image = Annotated[str, Field(pattern=IMAGE)]
+Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}(Mi|Gi)$")]
+"""A quantity of memory that `mebibytes` reads."""
 
 TextT = TypeVar("TextT", bound=str)
 

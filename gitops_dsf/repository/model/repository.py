@@ -24,8 +24,9 @@ from gitops_dsf.repository.model.base import (
     Metadata,
 )
 from gitops_dsf.repository.model.external_scores import ExternalScore
-from gitops_dsf.repository.model.pods import Image, PodToleration, PullSecrets, Quantity
+from gitops_dsf.repository.model.pods import Image, Memory, PodToleration, PullSecrets, Quantity
 from gitops_dsf.repository.model.reconciler import Pace, Reconciler
+from gitops_dsf.repository.model.remote_write import RemoteWrite
 from gitops_dsf.urls.git import GIT_URLS, PUSHABLE, browsed_branch, git_fault
 
 RESOURCE_ATTRIBUTES: Final = (
@@ -42,8 +43,6 @@ RESOURCE_ATTRIBUTES: Final = (
     "service.namespace",
 )
 """Prometheus keeps the others in the series target_info."""
-Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}(Mi|Gi)$")]
-"""A quantity of memory that `mebibytes` reads."""
 
 DECISION_READERS: Final = ("argocd-applicationset-controller", "argocd-server")
 """As Argo CD's own manifests name them."""
@@ -347,6 +346,8 @@ class Agent(Authored):
     """The receiver for OpenTelemetry metrics. Scorers with source.type OpenTelemetry need it."""
     service_monitor: AgentServiceMonitor | None = None
     """Renders a ServiceMonitor into the add-on; none when absent."""
+    remote_write: RemoteWrite | None = None
+    """Sends the raw scores of the clusters to a central store; not when absent."""
 
 
 class HubResources(Resources):

@@ -179,9 +179,9 @@ class Source(Authored):
     """Name of a MetricSource, which says type, host, path and auth for each cluster."""
     # Upstream's CRD (addon-contrib f5844b9) knows Prometheus and None only.
     type: Literal["Prometheus", "Kubernetes", "OpenTelemetry", "None"] | None = None
-    """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's own nodes
-    and pods; OpenTelemetry for the receiver beside the agent, which collectors of the cluster push
-    to; or None for scoring APIs that need no metrics.
+    """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's own nodes,
+    pods and devices; OpenTelemetry for the receiver beside the agent, which collectors of the
+    cluster push to; or None for scoring APIs that need no metrics.
     """
     host: str = ""
     """URL of the metric source as the spoke sees it: the base URL, such as

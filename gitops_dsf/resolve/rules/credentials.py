@@ -111,6 +111,44 @@ def the_store_gets_what_it_may(context: Context) -> Iterator[Diagnostic]:
             break
 
 
+@rule(needs=(SETTINGS,))
+def remote_write_gets_what_it_may(context: Context) -> Iterator[Diagnostic]:
+    """Managed clusters send a store what remoteWrite.auth names, if its host is allowed."""
+    spec = context.settings
+    writing = spec.agent.remote_write
+    if writing is None or writing.auth is None:
+        return
+    path = ("spec", "agent", "remoteWrite", "auth")
+    for credential in credentials(writing.auth):
+        secret = credential.secret
+        if is_reserved(secret) or secret in _pull_secrets(spec)[False]:
+            yield codes.RESERVED_SECRET.at(
+                context.repository.at(*path),
+                f"remoteWrite.auth: Secret {secret} holds credentials for {_owner(secret, spec)}",
+                "make a Secret of its own for the store, and name that",
+            )
+        recipient = destination(credential, "remoteWrite", writing.url)
+        if recipient is None or not recipient.kind.is_received or is_metadata(recipient.host):
+            continue
+        allowed = spec.allowed_token_hosts
+        if may_get_credentials(recipient.host, allowed=allowed, own=True):
+            continue
+        if recipient.scheme != "https":
+            yield codes.TOKEN_IN_CLEAR.at(
+                context.repository.at(*path),
+                f"remoteWrite sends {recipient}: everybody on the way can read it",
+                f"write an https URL, or add {recipient.host} to spec.allowedTokenHosts in"
+                " gitops-dsf.yaml",
+            )
+        else:
+            yield codes.TOKEN_OUTSIDE.at(
+                context.repository.at(*path),
+                f"remoteWrite sends {recipient.host} {recipient.what}, and the host is outside of"
+                " the cluster and nobody allowed it",
+                f"add {recipient.host} to spec.allowedTokenHosts in gitops-dsf.yaml",
+            )
+
+
 @rule(needs=("FleetRepository",))
 def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
     """A configURL may have another host than the scoring API."""
@@ -275,3 +313,7 @@ def _called(context: Context) -> Iterator[tuple[str, Callable[[], Position]]]:
     if store is not None:
         at = ("spec", "reconciler", "metricStore", "host")
         yield store.host, partial(context.repository.at, *at)
+    writing = context.settings.agent.remote_write
+    if writing is not None:
+        at = ("spec", "agent", "remoteWrite", "url")
+        yield writing.url, partial(context.repository.at, *at)

@@ -63,6 +63,15 @@ def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
                     f"{dotted(path)} looks like a secret: {header.name} is a header of credentials",
                     "put it into a Secret on the spoke and name it with secretRef",
                 )
+    writing = context.settings.agent.remote_write
+    for name in writing.headers if writing is not None else ():
+        if names_a_secret(name) or name.lower() == "cookie":
+            path = ("spec", "agent", "remoteWrite", "headers", name)
+            yield codes.SECRET_IN_YAML.at(
+                context.repository.at(*path),
+                f"{dotted(path)} looks like a secret: {name} is a header of credentials",
+                "put a token into a Secret on the spoke and name it with auth.tokenSecretRef",
+            )
 
 
 @rule()

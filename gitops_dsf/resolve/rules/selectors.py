@@ -79,6 +79,20 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 
 
 @rule(needs=(CLUSTERS, SETTINGS, "ManagedCluster"))
+def remote_write_finds_clusters(context: Context) -> Iterator[Diagnostic]:
+    """Where the selector matches no cluster, no raw score reaches the store."""
+    writing = context.settings.agent.remote_write
+    selector = writing.cluster_selector if writing is not None else None
+    if selector is not None and not context.inventory.selected(selector):
+        path: FieldPath = ("spec", "agent", "remoteWrite", "clusterSelector")
+        yield codes.MATCHES_NOTHING.at(
+            context.repository.document.key_at(path),
+            "no cluster of the inventory has these labels: no cluster sends its raw scores",
+            _hint(context, selector),
+        )
+
+
+@rule(needs=(CLUSTERS, SETTINGS, "ManagedCluster"))
 def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """Each field of an entry of spec.agent.rollout must count on some cluster."""
     document = context.repository.document

@@ -162,6 +162,9 @@ def _images(context: Context) -> Iterator[_Image]:
     receiver = spec.agent.open_telemetry
     if receiver is not None:
         yield _Image(("agent", "openTelemetry"), receiver.image, is_written=True)
+    writing = spec.agent.remote_write
+    if writing is not None:
+        yield _Image(("agent", "remoteWrite"), writing.image, is_written=True)
     runs_on_hub = any(scorer.value.spec.on_hub for scorer in context.declared.scorers)
     if runs_on_hub and spec.hub_scorer.image is not None:
         yield _Image(("hubScorer",), spec.hub_scorer.image, is_written=True)

@@ -63,6 +63,10 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
         yield from _path(variant.value.path, position, name, QUERY_PATH)
     for server in token_servers(context):
         yield from _endpoint(server.url, server.position, server.title, query_allowed=True)
+    writing = context.settings.agent.remote_write
+    if writing is not None:
+        position = partial(context.repository.at, "spec", "agent", "remoteWrite", "url")
+        yield from _endpoint(writing.url, position, "remoteWrite.url", query_allowed=True)
 
 
 @rule(needs=("FleetRepository",))

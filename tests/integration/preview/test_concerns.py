@@ -121,6 +121,24 @@ def test_pods_that_may_push_for_the_first_time_are_named_once(fleet: GitFleet, r
     assert "pods of apps may push OpenTelemetry metrics for the first time" in text
 
 
+def test_a_host_that_gets_raw_scores_for_the_first_time_is_named_once(
+    fleet: GitFleet, run: Run
+) -> None:
+    def send(url: str) -> None:
+        settings = yaml.safe_load((fleet.path / "gitops-dsf.yaml").read_text(encoding="utf-8"))
+        settings["spec"]["agent"] = {"remoteWrite": {"url": url, "image": "prometheus:3.16"}}
+        fleet.write("gitops-dsf.yaml", settings)
+
+    words = "gets the raw scores of managed clusters for the first time"
+    send("https://store.example.com/api/v1/write")
+    assert f"store.example.com {words}" in run.shown(fleet)
+    fleet.commit("send raw scores")
+    send("https://store.example.com/other/write")
+    assert words not in run.shown(fleet)
+    send("https://elsewhere.example.com/api/v1/write")
+    assert f"elsewhere.example.com {words}" in run.shown(fleet)
+
+
 PARAMS = {"query": "avg(up)", "range": 600, "step": 60}
 TOKEN = {"tokenSecretRef": {"name": "prometheus-token", "key": "token"}}
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from dsf_wire.measures import SOURCE_TYPE, select
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.urls.parts import host_of
 from gitops_dsf.views.preview.credentials import credentials_of
 from gitops_dsf.wording import names_text, plural
 
@@ -26,6 +27,7 @@ def access_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[s
     yield from _hosts(base, head)
     yield from _agents(base, head)
     yield from _receivers(base, head)
+    yield from _remote_write(base, head)
 
 
 def _hosts(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
@@ -139,3 +141,14 @@ def _receivers(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
 def _with_receiver(fleet: CheckedFleet) -> set[str]:
     """The clusters whose agent has a receiver."""
     return {work.cluster for work in fleet.works if work.addon.receiver}
+
+
+def _remote_write(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+    """Warns if the raw scores of clusters go to a host that did not get them before."""
+    writing = head.repository.spec.agent.remote_write
+    if writing is None:
+        return
+    before = base.repository.spec.agent.remote_write
+    host = host_of(writing.url)
+    if before is None or host_of(before.url) != host:
+        yield f"{host} gets the raw scores of managed clusters for the first time"
