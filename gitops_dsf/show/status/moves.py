@@ -54,12 +54,16 @@ def stop_text(stop: StopView) -> str:
 
 def failed_text(failed: FailedView) -> str:
     """Formats `argocd/web does worse on c2 since ..., and has nowhere to return to: slo 62 ...`."""
-    text = (
-        f"{failed.placement} does worse on {failed.target} since {failed.since}, and has nowhere to"
-        " return to"
-    )
     decided = decided_text(failed.measured, failed.detail or "")
-    return f"{text}: {decided}" if decided else text
+    if not decided:
+        return (
+            f"{failed.placement} does worse on {failed.target} since {failed.since}, and has"
+            " nowhere to return to"
+        )
+    return (
+        f"{failed.placement} does worse on {failed.target} since {failed.since}, and has nowhere to"
+        f" return to: {decided}"
+    )
 
 
 def held_text(hold: HeldView) -> str:
