@@ -17,6 +17,8 @@ REFRESH_ANNOTATION: Final = "argocd.argoproj.io/application-set-refresh"
 """On an ApplicationSet: reconcile at once (docs/contributing/behaviour.md#refresh-annotation)."""
 APPLICATION_REFRESH_ANNOTATION: Final = "argocd.argoproj.io/refresh"
 """On an Application (docs/contributing/behaviour.md#refresh-annotation-of-an-application)."""
+SKIP_RECONCILE_ANNOTATION: Final = "argocd.argoproj.io/skip-reconcile"
+"""On an Application or a cluster Secret: Argo CD's Application controller leaves it alone."""
 PULL_ANNOTATION: Final = "apps.open-cluster-management.io/ocm-managed-cluster"
 """On an Application that OCM's pull integration delivers: its cluster. Its destination is the hub.
 """

@@ -23,6 +23,8 @@ from gitops_dsf.hub.resources import (
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import HubClient, JsonObject, whole
 from gitops_dsf.hubreader.inputs import read_inputs
+from gitops_dsf.views.doctor.checks.argocdagent import PARAMETERS as AGENT_PARAMETERS
+from gitops_dsf.views.doctor.checks.argocdagent import agent_of
 from gitops_dsf.views.doctor.checks.kueue import SETTINGS as KUEUE_SETTINGS
 from gitops_dsf.views.doctor.checks.kueue import SETTINGS_KEY as KUEUE_SETTINGS_KEY
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
@@ -87,7 +89,10 @@ def _of_ocm(hub: HubClient) -> Iterator[tuple[FactSource, _Contents]]:
 
 
 def _of_argocd(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Contents]]:
-    """The programs, settings, Applications and cluster Secrets of Argo CD."""
+    """The programs, settings, Applications and cluster Secrets of Argo CD.
+
+    Without a cluster of an argocd-agent its settings are not read.
+    """
     deployments = Resource(group="apps", plural="deployments", namespace=namespace)
     yield FactSource.ARGOCD_DEPLOYMENTS, hub.read(deployments, whole)
     statefulsets = Resource(group="apps", plural="statefulsets", namespace=namespace)
@@ -101,6 +106,10 @@ def _of_argocd(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Co
     cluster_secrets = hub.read(secrets, whole, labels=_CLUSTER_SECRET, metadata_only=True)
     # Their data has the credentials of clusters, which no check needs.
     yield FactSource.CLUSTER_SECRETS, cluster_secrets
+    parameters: _Contents = ()
+    if not isinstance(cluster_secrets, Unread) and any(map(agent_of, cluster_secrets)):
+        parameters = _one(hub.find(configmaps, AGENT_PARAMETERS))
+    yield FactSource.AGENT_PARAMETERS, parameters
 
 
 def _of_reconciler(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Contents]]:

@@ -14,6 +14,7 @@ from gitops_dsf.hub.names import (
     BOARD_ANNOTATION,
     PULL_ANNOTATION,
     PULL_LABEL,
+    SKIP_RECONCILE_ANNOTATION,
     STRATEGY_ANNOTATION,
     TIMEOUT_ANNOTATION,
 )
@@ -37,7 +38,7 @@ _AUTOMATED: Final = {
 
 PULLED: Final = {
     PULL_ANNOTATION: _CLUSTER_NAME,
-    "argocd.argoproj.io/skip-reconcile": "true",
+    SKIP_RECONCILE_ANNOTATION: "true",
 }
 """OCM delivers to the cluster's Argo CD (docs/contributing/behaviour.md#pull-integration)."""
 

@@ -90,6 +90,7 @@ def _sources() -> dict[FactSource, tuple[Any, ...]]:
         FactSource.CLUSTER_SECRETS: tuple(
             {"metadata": meta(f"cluster-{name}", ARGOCD)} for name in CLUSTERS
         ),
+        FactSource.AGENT_PARAMETERS: (),
         FactSource.UPSTREAM_DEPLOYMENTS: (),
         FactSource.UPSTREAM_WORKS: (),
         FactSource.OUR_WORKS: tuple(

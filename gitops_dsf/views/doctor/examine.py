@@ -12,6 +12,7 @@ from gitops_dsf.hub.unread import Why
 from gitops_dsf.views.doctor.checks import (
     agents,
     argocd,
+    argocdagent,
     decisions,
     external_scores,
     kueue,
@@ -99,6 +100,7 @@ CHECKS: Final = (
     Check("placements", decisions.placements, (HubPart.PLACEMENTS,)),
     Check("applicationsets", decisions.application_sets, (HubPart.APPLICATION_SETS,)),
     Check("cluster-secrets", decisions.clusters, decisions.CLUSTERS_NEED),
+    Check("argocd-agent", argocdagent.argocd_agent, argocdagent.NEEDS),
     Check("scorers", scorers.scorers, (HubPart.SCORERS,)),
     Check("scores-fresh", scorers.freshness, _SCORES, ours=True),
     Check("scores-owned", ownership.ownership, _SCORES, ours=True),

@@ -11,6 +11,7 @@ from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.objects import Placement
+from gitops_dsf.views.doctor.checks.argocdagent import agent_of
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import HubObject, name_of
@@ -103,7 +104,7 @@ def clusters(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     named = {name for name in eligible if any(_names(secret, name) for secret in secrets)}
     spare = _count_unnamed(secrets, facts.inputs.snapshot.clusters.keys() | proven)
     for name, reason in sorted(refused.items()):
-        yield error(f"Argo CD does not know {name}: {reason}", _add(name))
+        yield error(f"Argo CD does not know {name}: {reason}", _add(facts, name))
     unproven = sorted(eligible - named - proven - refused.keys())
     guessed: list[str] = []
     lost: list[str] = []
@@ -120,9 +121,9 @@ def clusters(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             yield error(
                 f"{name} is decided, and Argo CD has no cluster Secret for it: its application is"
                 " silently left out",
-                _add(name),
+                _add(facts, name),
             )
-    yield from _guessed(guessed, spare)
+    yield from _guessed(facts, guessed, spare)
     if eligible:
         count = plural(len(eligible), "cluster")
         yield ok(f"Argo CD knows {count}: all that applications may be decided for")
@@ -134,23 +135,23 @@ def _count_unnamed(secrets: Iterable[HubObject], clusters: Collection[str]) -> i
     """How many Secrets show none of these clusters, so that each may be that of any cluster."""
     count = 0
     for secret in secrets:
-        count += not any(_names(secret, name) for name in clusters)
+        count += not agent_of(secret) and not any(_names(secret, name) for name in clusters)
     return count
 
 
-def _guessed(names: list[str], spare: int) -> Iterator[DoctorFinding]:
+def _guessed(facts: DoctorFacts, names: list[str], spare: int) -> Iterator[DoctorFinding]:
     """Clusters that no Secret names, of which `spare` Secrets without a name may be."""
     if names and not spare:
         yield warning(
             f"Argo CD has no cluster Secret for {names_text(names)}: an application that is"
             " decided for it is left out",
-            _add(names[0]),
+            _add(facts, names[0]),
         )
     elif len(names) > spare:
         yield warning(
             f"Argo CD has no cluster Secret for at least {len(names) - spare} of"
             f" {names_text(names)}: an application that is decided for it is left out",
-            _add(names[0]),
+            _add(facts, names[0]),
         )
     elif names:
         yield unknown(
@@ -180,7 +181,13 @@ def _pushed(facts: DoctorFacts) -> tuple[set[str], set[str]]:
 
 
 def _names(secret: HubObject, cluster: str) -> bool:
-    """Whether the metadata of a Secret name a cluster, as the usual tools write it."""
+    """Whether the metadata of a Secret name a cluster, as the usual tools write it.
+
+    That of an argocd-agent is of the cluster with its name, and of no other.
+    """
+    agent = agent_of(secret)
+    if agent:
+        return agent == cluster
     metadata = secret["metadata"]
     labels = (metadata.get("labels") or {}).values()
     annotations = (metadata.get("annotations") or {}).values()
@@ -194,7 +201,12 @@ def _names(secret: HubObject, cluster: str) -> bool:
     return name_of(secret) in usual or cluster in labels or cluster in annotations
 
 
-def _add(cluster: str) -> str:
+def _add(facts: DoctorFacts, cluster: str) -> str:
+    if any(map(agent_of, facts.of(FactSource.CLUSTER_SECRETS))):
+        return (
+            f"argocd-agentctl agent create {cluster} --principal-namespace {facts.argocd_namespace}"
+            "  # with the --principal-context and --resource-proxy-server of your hub"
+        )
     return (
         f"argocd cluster add {cluster} --name {cluster}"
         "  # the first is the cluster's context in your kubeconfig"

@@ -72,6 +72,7 @@ WELL = {
     "placements": "OCM understands 1 rendered Placement",
     "applicationsets": "no error in 1 rendered ApplicationSet",
     "cluster-secrets": "Argo CD knows 3 clusters: all that applications may be decided for",
+    "argocd-agent": "Argo CD reaches no cluster through argocd-agent",
     "scorers": "2 scorers, 2 of them probed by the reconciler, nothing wrong",
     "scores-fresh": "6 scores on 3 clusters, all there and valid",
     "scores-owned": "every score of ours has a scorer and an agent, and no other writer",
@@ -112,6 +113,46 @@ def changed(source: FactSource, path: str, value: Any) -> Given:
         item[last] = value
 
     return lambda: facts(altered(source, change))
+
+
+def agent_secret(name: str, *, skipped: bool = True) -> Object:
+    """The cluster Secret that `argocd-agentctl agent create` of argocd-agent 0.7.0 writes."""
+    labels = {
+        "argocd.argoproj.io/secret-type": "cluster",
+        "argocd-agent.argoproj-labs.io/agent-name": name,
+    }
+    annotations = {"managed-by": "argocd-agent"}
+    if skipped:
+        annotations["argocd.argoproj.io/skip-reconcile"] = "true"
+    return {"metadata": meta(f"cluster-{name}", ARGOCD, labels=labels, annotations=annotations)}
+
+
+def principal(mapping: str) -> Object:
+    """The principal of argocd-agents with its setting in the Deployment."""
+    deployment = workload("argocd-agent-principal", ARGOCD, "quay.io/argoproj-labs/agent:v0.7.0")
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    container["env"] = [
+        {"name": "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", "value": mapping},
+    ]
+    return deployment
+
+
+def agents(*secrets: Object, mapping: str | None = None, controller: str = "v3.6.1") -> Given:
+    """A hub that reaches its clusters through argocd-agents, with the mapping in the ConfigMap of
+    the principal, and an Application controller of this version.
+    """
+    data = {} if mapping is None else {"principal.destination-based-mapping": mapping}
+    name = "argocd-application-controller"
+    controllers = (workload(name, ARGOCD, f"quay.io/argoproj/argocd:{controller}"),)
+    return lambda: facts(
+        {
+            FactSource.CLUSTER_SECRETS: secrets or tuple(map(agent_secret, CLUSTERS)),
+            FactSource.AGENT_PARAMETERS: (
+                {"metadata": meta("argocd-agent-params", ARGOCD), "data": data},
+            ),
+            FactSource.ARGOCD_STATEFULSETS: controllers if controller else (),
+        }
+    )
 
 
 def hub(*objects: Object) -> Given:
@@ -468,6 +509,24 @@ WRONG: dict[str, Given] = {
         FactSource.CLUSTER_SECRETS,
         *({"metadata": meta(f"cluster-10.0.0.{number}", ARGOCD)} for number in (1, 2)),
     ),
+    "cluster-secrets: error: cluster1 is decided, and Argo CD has no cluster Secret for it": lambda: (
+        facts({FactSource.CLUSTER_SECRETS: (agent_secret("edge-7"),)}, hub=without("Application"))
+    ),
+    "argocd-agent: error: maps Applications to agents by namespace": agents(mapping="false"),
+    "argocd-agent: error: Applications to agents by namespace, so no Application": lambda: facts(
+        {
+            **agents(mapping="true")().sources,
+            FactSource.ARGOCD_DEPLOYMENTS: (principal("false"),),
+        }
+    ),
+    "argocd-agent: unknown: has neither principal.destination-based-mapping in": agents(),
+    "argocd-agent: warning: cluster-cluster2: the Application controller of the hub": agents(
+        agent_secret("cluster1"), agent_secret("cluster2", skipped=False), mapping="true"
+    ),
+    "argocd-agent: warning: argocd-application-controller 3.3.9 deploys to clusters": agents(
+        mapping="true", controller="v3.3.9"
+    ),
+    "argocd-agent: error: has no Application controller": agents(mapping="true", controller=""),
     "scorers: warning: no DynamicScorer in namespace gitops-dsf": hub(*without("DynamicScorer")),
     "scorers: warning: cpu does not answer: Timeout: told": hub(
         *scorer_with("Timeout", "Healthy", healthStatus="Inactive")
@@ -807,6 +866,23 @@ FINE: dict[str, tuple[str, Given]] = {
     "windows that are open or will be, and a drain that is in time": (
         "maintenance",
         maintained({"name": "next", "action": "Drain", "changes": 60.0}, late=False),
+    ),
+    "clusters of argocd-agents, and one that is no ManagedCluster": (
+        "argocd-agent",
+        agents(*map(agent_secret, ("cluster1", "edge-7")), mapping="true"),
+    ),
+    "the principal maps by its own setting": (
+        "argocd-agent",
+        lambda: facts(
+            {
+                **agents(mapping="false")().sources,
+                FactSource.ARGOCD_DEPLOYMENTS: (principal("true"),),
+            }
+        ),
+    ),
+    "the Secrets of argocd-agents, as argocd-agentctl writes them": (
+        "cluster-secrets",
+        having(FactSource.CLUSTER_SECRETS, *map(agent_secret, CLUSTERS)),
     ),
     "the variant of a cluster needs no Secret": (
         "token-secrets",
