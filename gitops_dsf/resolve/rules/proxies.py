@@ -34,6 +34,14 @@ def services_are_called_directly(context: Context) -> Iterator[Diagnostic]:
             f"agents would call {host} of scorer {scorer_name}{others} through the proxy",
             "add .svc and .cluster.local to noProxy, or these names",
         )
+    writing = context.repository.value.spec.agent.remote_write
+    host = host_of(writing.url) if writing is not None else ""
+    if writing is not None and is_in_cluster(host) and proxies.proxy_for(writing.url) is not None:
+        yield codes.SERVICE_BEHIND_PROXY.at(
+            context.repository.at("spec", "agent", "proxy"),
+            f"raw scores would go to {host} of remoteWrite through the proxy",
+            "add .svc and .cluster.local to noProxy, or this name",
+        )
 
 
 def _urls(scorer: EffectiveScorer) -> Iterator[str]:

@@ -158,3 +158,42 @@ def test_what_is_refused(
     new = [item for item in found.diagnostics if item.message not in usual]
     assert [item.code for item in new] == codes
     assert all(words in item.message + (item.hint or "") for item in new)
+
+
+PROXY = {"httpProxy": "http://proxy.example.com:3128"}
+
+
+@pytest.mark.parametrize(
+    ("url", "no_proxy", "codes"),
+    [
+        ("http://vm.monitoring.svc:8428/api/v1/write", "", ["DSF178"]),
+        ("http://vm.monitoring.svc:8428/api/v1/write", ".svc", []),
+        ("http://store.example.com/api/v1/write", "", []),
+    ],
+)
+def test_a_service_of_the_cluster_is_not_reached_through_a_proxy(
+    tmp_path: Path, url: str, no_proxy: str, codes: list[str]
+) -> None:
+    proxy = {**PROXY, **({"noProxy": no_proxy} if no_proxy else {})}
+    agent = {"proxy": proxy, "remoteWrite": {"url": url, "image": IMAGE}}
+    found = produced(tmp_path, scorer("cpu", source={"type": "None"}), clusters=1, agent=agent)
+    about = [item for item in found.diagnostics if "remoteWrite" in item.message]
+    assert [item.code for item in about] == codes
+
+
+def test_upstreams_add_on_sends_nothing(tmp_path: Path) -> None:
+    found = produced(
+        tmp_path,
+        scorer("cpu"),
+        clusters=1,
+        agent={"remoteWrite": {"url": URL, "image": IMAGE}},
+        delivery={"mode": "UpstreamController"},
+    )
+    about = [item for item in found.diagnostics if "remoteWrite" in item.message]
+    (item,) = about
+    assert item.code == "DSF022"
+    assert item.message == (
+        "upstream's add-on sends no raw scores: remoteWrite has no effect with delivery.mode"
+        " UpstreamController"
+    )
+    assert not found.tree or not any("addontemplate" in path for path in found.tree.files)
