@@ -5,11 +5,13 @@ deletes none of its Applications. Not guaranteed: that Argo CD accepts the Appli
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
 from gitops_dsf.hub import names
+from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.metadata import Metadata, condition_of
 from gitops_dsf.hub.objects import Conditions
 
@@ -77,6 +79,10 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
     """Why moves are not completed although the strategy asks for it."""
     strategy: str | None = None
     """The strategy of its moves; None if gitops-dsf did not render it."""
+    template_name: str = ""
+    """The name of its Applications, as a template."""
+    marked: bool = True
+    """Whether its Applications carry the label gitops-dsf.io/application."""
     pulled: bool = False
     """Whether OCM's pull integration delivers its Applications."""
     error: str = ""
@@ -86,6 +92,16 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
     def rendered(self) -> bool:
         """Whether gitops-dsf rendered it. An ApplicationSet written by hand names no strategy."""
         return self.strategy is not None
+
+    def cluster_of(self, application: str) -> str:
+        """The cluster whose Application has this name; empty if the template does not tell."""
+        parts = _CLUSTER.split(self.template_name)
+        if len(parts) != 2 or "{{" in "".join(parts):
+            return ""
+        before, after = parts
+        if not (application.startswith(before) and application.endswith(after)):
+            return ""
+        return application[len(before) : len(application) - len(after)]
 
 
 def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
@@ -110,9 +126,33 @@ def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
         handover=handover if isinstance(handover, Handover) else None,
         obstacle=handover if isinstance(handover, str) else "",
         strategy=annotations.get(names.STRATEGY_ANNOTATION),
+        template_name=application_set.spec.template.metadata.name,
+        marked=names.APPLICATION_LABEL in template_labels,
         pulled=names.PULL_LABEL in template_labels,
         error=error,
     )
+
+
+def recognised(
+    applications: Iterable[Application], sets: Iterable[ApplicationSet]
+) -> Iterator[Application]:
+    """The Applications of rendered ApplicationSets, each with its ApplicationSet and cluster.
+
+    Adopted ones may lack our label, and have the URL of an API server as destination. Then their
+    owner and their name tell both.
+    """
+    by_uid = {application_set.uid: application_set for application_set in sets}
+    for application in applications:
+        owner = by_uid.get(application.owner_uid)
+        if owner is None or not owner.rendered:
+            if application.application:
+                yield application
+            continue
+        cluster = application.cluster
+        if "://" in cluster:
+            cluster = owner.cluster_of(application.name) or cluster
+        name = application.application or owner.name
+        yield msgspec.structs.replace(application, application=name, cluster=cluster)
 
 
 def placements_followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON

@@ -57,7 +57,7 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the ApplicationSet that controls it; empty if there is none."""
     owner_uid: str = ""
     application: str = ""
-    """Value of the label gitops-dsf.io/application."""
+    """Value of the label gitops-dsf.io/application. `recognised` fills it in where it is absent."""
     cluster: str = ""
     """The destination: by the annotation of OCM's pull integration, else its name or server."""
     health: str = ""

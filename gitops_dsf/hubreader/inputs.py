@@ -10,7 +10,7 @@ import msgspec
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub import objects, resources
-from gitops_dsf.hub.application_sets import ApplicationSet, read_application_set
+from gitops_dsf.hub.application_sets import ApplicationSet, read_application_set, recognised
 from gitops_dsf.hub.applications import Application, read_application
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.moves.waiting import WaitingCopy, read_waits
@@ -114,17 +114,18 @@ def read_inputs(
 def _read_argocd(
     hub: HubClient, namespace: str, parts: PartReader
 ) -> tuple[tuple[Application, ...], tuple[ApplicationSet, ...]]:
-    applications = parts.take(
-        HubPart.APPLICATIONS,
-        hub.read(
-            resources.APPLICATIONS.within(namespace), read_application, labels=APPLICATION_LABEL
-        ),
-    )
     sets = parts.take(
         HubPart.APPLICATION_SETS,
         hub.read(resources.APPLICATION_SETS.within(namespace), read_application_set),
     )
-    return applications, sets
+    # Only the owner tells adopted Applications without our label from those of others.
+    are_marked = all(item.marked for item in sets if item.rendered)
+    labels = APPLICATION_LABEL if are_marked else ""
+    applications = parts.take(
+        HubPart.APPLICATIONS,
+        hub.read(resources.APPLICATIONS.within(namespace), read_application, labels=labels),
+    )
+    return tuple(recognised(applications, sets)), sets
 
 
 def _configmap(

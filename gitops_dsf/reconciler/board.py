@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from gitops_dsf.hub.application_sets import recognised
 from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
@@ -59,14 +60,15 @@ async def board(context: ControllerContext, decisions: Sequence[PlacementDecisio
         decisions=tuple(decisions),
         clusters=dict(view.clusters.items),
     )
+    sets = tuple(view.sets.items.values())
     inputs = StatusInputs(
         snapshot=snapshot,
         now=now,
         hub_namespace=view.hub_namespace,
         scorers=tuple(view.scorers.items.values()),
         placements=tuple(paced),
-        application_sets=tuple(view.sets.items.values()),
-        applications=tuple(view.applications.items.values()),
+        application_sets=sets,
+        applications=tuple(recognised(view.applications.items.values(), sets)),
         addons=dict(view.addons.items),
         masks=masks or (),
         moves=StoredMoves(ledger=context.ledger),

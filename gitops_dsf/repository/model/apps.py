@@ -326,8 +326,8 @@ class ApplicationTemplate(Authored):
     destination: Literal["Name", "Server"] = "Name"
     """Name: Applications name their cluster. Server: they have the URL of its API server."""
     marks: Literal["Rendered", "None"] = "Rendered"
-    """Rendered: Applications carry the label gitops-dsf.io/application, by which `status` and the
-    reconciler find them, and the link to the board. None: they carry neither.
+    """Rendered: Applications carry the label gitops-dsf.io/application, by which the reconciler
+    finds them, and the link to the board. None: they carry neither.
     """
 
     @field_validator("name")

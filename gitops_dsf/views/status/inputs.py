@@ -49,7 +49,8 @@ class StatusInputs:
     placements: tuple[Placement, ...] = ()
     application_sets: tuple[ApplicationSet, ...] = ()
     applications: tuple[Application, ...] = ()
-    """Applications with the label gitops-dsf.io/application."""
+    """Applications with the label gitops-dsf.io/application, and those of adopted ApplicationSets.
+    """
     addons: Mapping[str, ManagedClusterAddOn] = field(default_factory=dict)
     """The agent's ManagedClusterAddOns by cluster."""
     masks: tuple[Mask, ...] = ()

@@ -445,3 +445,26 @@ def test_texts_of_others_stay_on_their_line(serve: Serve, run: Run, verb: tuple[
     assert "curl evil.example" in out, "this test has lost its hostile text"
     assert all(line.isprintable() for line in out.split("\n"))
     assert not any(line.strip().startswith("fix: curl") for line in out.split("\n"))
+
+
+def test_adopted_applications_are_shown(serve: Serve, run: Run) -> None:
+    """They have no label of ours, and the URL of an API server as destination."""
+    adopted = application_set("shop", strategy="Replace", follows="guestbook")
+    adopted["metadata"]["uid"] = "uid-of-shop"
+    adopted["spec"]["template"] = {"metadata": {"name": "{{.name}}-shop"}}
+    owner = {"kind": "ApplicationSet", "name": "shop", "uid": "uid-of-shop", "controller": True}
+    copies = []
+    for name, owners in (("cluster1", [owner]), ("cluster3", [])):
+        copy = application("shop", name, ownerReferences=owners)
+        copy["metadata"] |= {"name": f"{name}-shop", "labels": {}}
+        copy["spec"]["destination"] = {"server": f"https://{name}.example.com:6443"}
+        copies.append(copy)
+    hub = serve([*fleet(now=datetime.now(UTC)), adopted, *copies])
+    shown = json.loads(run(hub, "status", "-o", "json").stdout)
+    [shop] = [item for item in shown["applications"] if item["name"] == "shop"]
+    [copy] = shop["copies"]
+    assert (copy["cluster"], copy["application"], copy["standing"]) == (
+        "cluster1",
+        "cluster1-shop",
+        "running",
+    )
