@@ -10,6 +10,7 @@ from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.support.apiserver import TOKEN, ApiServer
 from tests.support.hubobjects import ARGOCD
+from tests.support.inmemory import InMemory
 from tests.support.virtual_time import wall
 
 
@@ -23,7 +24,7 @@ class FixedClaim:
         return self.seconds
 
 
-class ObjectHub(ApiServer):
+class ObjectHub(InMemory, ApiServer):
     """Makes clients of itself."""
 
     def api(

@@ -12,13 +12,13 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final, Protocol
-from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 import httpx
 
 from tests.support.agent.http import Fault, Reply, Seen
+from tests.support.leanhttp import LeanRequest, LeanResponse, LeanStream
 from tests.world.loop import NOBODY, PROGRAM, Program, later, world_loop
 
 
@@ -193,7 +193,7 @@ class Arrived:
     content: "bytes | Incoming"
 
 
-class Incoming(httpx.AsyncByteStream):
+class Incoming(LeanStream, httpx.AsyncByteStream):
     """The client's end of a watch."""
 
     def __init__(
@@ -317,146 +317,25 @@ def _end_with_gone(watch: Watch, version: int) -> None:
     watch.end()
 
 
-class _Headers(dict[str, str]):
-    """With names in lower case, whatever case is asked for."""
-
-    def get(self, key: str, default: Any = None) -> Any:
-        return super().get(key.lower(), default)
-
-    def __contains__(self, key: object) -> bool:
-        return super().__contains__(str(key).lower())
-
-
-class LeanResponse:
-    """What the programs use of httpx.Response.
-
-    Building a real one takes three times as long as everything else that a request needs here.
-    """
-
-    extensions: Final[Mapping[str, Any]] = {}
-
-    def __init__(self, arrived: Arrived) -> None:
-        self.status_code = arrived.status
-        self.headers = _Headers({name.lower(): value for name, value in arrived.headers.items()})
-        self._content = arrived.content
-
-    @property
-    def is_success(self) -> bool:
-        return 200 <= self.status_code < 300
-
-    @property
-    def is_redirect(self) -> bool:
-        return 300 <= self.status_code < 400
-
-    @property
-    def reason_phrase(self) -> str:
-        return httpx.codes.get_reason_phrase(self.status_code)
-
-    async def aiter_raw(self) -> AsyncIterator[bytes]:
-        if isinstance(self._content, Incoming):
-            async for line in self._content:
-                yield line
-        elif self._content:
-            yield self._content
-
-    async def aclose(self) -> None:
-        if isinstance(self._content, Incoming):
-            await self._content.aclose()
-
-
-class _LeanStream:
+class _LeanExchange:
     """`async with client.stream(...)` without httpx."""
 
-    def __init__(
-        self,
-        network: Network,
-        client: httpx.AsyncClient,
-        method: str,
-        url: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        content: bytes | AsyncIterator[bytes] | None = None,
-        headers: Mapping[str, str] | None = None,
-        timeout: httpx.Timeout | None = None,
-        extensions: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._network, self._method, self._content = network, method, content
-        self._read = (timeout or client.timeout).read
-        self._trace = extensions.get("trace") if extensions else None
-        self._url, self._params = url, params or {}
-        own = _own_headers(client)
-        if headers:
-            own = own | {name.lower(): value for name, value in headers.items()}
-        self._headers = own
+    def __init__(self, network: Network, request: LeanRequest) -> None:
+        self._network, self._request = network, request
 
     async def __aenter__(self) -> LeanResponse:
-        content = self._content
-        if content is None:
-            body = b""
-        elif isinstance(content, bytes):
-            body = content
-        else:
-            body = b"".join([piece async for piece in content])
-        host, path, query = _parts(self._url)
-        if self._params:
-            # A server that reads a query does not see parameters without a value.
-            query = {name: value for name, value in self._params.items() if value}
-        seen = Asked(
-            self._method,
-            path=path,
-            query=query,
-            headers=self._headers,
-            body=body,
-            at=world_loop().time(),
+        request = self._request
+        arrived = await self._network.send(
+            await request.asked(at=world_loop().time()),
+            host=request.host,
+            trace=request.trace,
+            read=request.read_seconds,
         )
-        arrived = await self._network.send(seen, host=host, trace=self._trace, read=self._read)
-        self._response = LeanResponse(arrived)
+        self._response = LeanResponse(arrived.status, arrived.headers, arrived.content)
         return self._response
 
     async def __aexit__(self, *_error: object) -> None:
         await self._response.aclose()
-
-
-class Asked(Seen):
-    """A request that is known in parts, so that nobody writes a URL of them and reads that
-    again.
-    """
-
-    def __init__(
-        self,
-        method: str,
-        *,
-        path: str,
-        query: dict[str, str],
-        headers: Mapping[str, str],
-        body: bytes,
-        at: float,
-    ) -> None:
-        # A frozen dataclass takes no attributes, and its own constructor takes four times as long.
-        self.__dict__.update(
-            method=method, path=path, query=query, headers=headers, body=body, at=at
-        )
-
-    @property
-    def target(self) -> str:
-        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
-
-
-@lru_cache(maxsize=10_000)
-def _parts(url: str) -> tuple[str, str, dict[str, str]]:
-    """The host, the path and the query of a URL."""
-    parts = urlsplit(url)
-    query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-    return parts.hostname or "", unquote(parts.path) or "/", query
-
-
-def _own_headers(client: httpx.AsyncClient) -> dict[str, str]:
-    kept: dict[str, str] | None = client.__dict__.get("world_headers")
-    if kept is None:
-        kept = client.__dict__["world_headers"] = {
-            name.lower(): value for name, value in client.headers.items()
-        }
-    return kept
 
 
 def install(network: Network, *, lean: bool = True) -> None:
@@ -487,8 +366,8 @@ def install(network: Network, *, lean: bool = True) -> None:
 
     async def close(_transport: Any) -> None: ...
 
-    def stream(client: httpx.AsyncClient, method: str, url: str, **how: Any) -> _LeanStream:
-        return _LeanStream(network, client, method, url, **how)
+    def stream(client: httpx.AsyncClient, method: str, url: str, **how: Any) -> _LeanExchange:
+        return _LeanExchange(network, LeanRequest(client, method, url, **how))
 
     for name, replacement in (("handle_async_request", handle), ("aclose", close)):
         setattr(httpx.AsyncHTTPTransport, name, replacement)

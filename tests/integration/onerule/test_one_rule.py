@@ -96,7 +96,7 @@ async def test_drift_is_drift_for_sync_and_for_the_reconciler(
     pages.pages["/config"] = says(**PAGE)
     repository.scorer("cpu", f"{pages.url}/config")
     assert await asyncio.to_thread(repository.sync) == 0
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+    async with ScorerHub(pages.url, on_wire=True) as hub, leading(hub) as leader:
         hub.put(
             "dynamicscorers",
             "cpu",
@@ -140,7 +140,7 @@ def rendered_value(repository: Repository, field: str) -> Any:
 async def test_a_score_without_an_end_is_endless_and_never_fresh(
     pages: PageServer, status: Status
 ) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+    async with ScorerHub(pages.url, on_wire=True) as hub, leading(hub) as leader:
         hub.scorer("cpu")
         hub.joined("c1", "c2")
         hub.masks("[]")
@@ -167,7 +167,7 @@ async def test_expiry_and_grace_follow_the_interval(
     """Just before and just after the last quarter of the TTL begins, and the time ends in which a
     new cluster misses nothing, both programs say the same.
     """
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+    async with ScorerHub(pages.url, on_wire=True) as hub, leading(hub) as leader:
         hub.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
         item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
         assert item is not None
@@ -198,7 +198,7 @@ async def test_expiry_and_grace_follow_the_interval(
 async def test_a_configmap_without_its_key_does_not_say_which_clusters_are_masked(
     pages: PageServer, status: Status
 ) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+    async with ScorerHub(pages.url, on_wire=True) as hub, leading(hub) as leader:
         hub.scorer("cpu")
         hub.joined("c1", "c2")
         hub.score("c1")

@@ -31,6 +31,12 @@ def pages() -> Iterator[PageServer]:
 
 
 @pytest.fixture
-async def hub() -> AsyncIterator[ObjectHub]:
-    async with ObjectHub() as hub:
+def on_wire() -> bool:
+    """Whether the hub has sockets: for tests of what the client does on the wire."""
+    return False
+
+
+@pytest.fixture
+async def hub(on_wire: bool) -> AsyncIterator[ObjectHub]:
+    async with ObjectHub(on_wire=on_wire) as hub:
         yield hub

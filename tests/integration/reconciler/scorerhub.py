@@ -24,8 +24,8 @@ OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 class ScorerHub(ObjectHub):
     """What people and other programs do on the hub. Scoring APIs answer at `pages_url`."""
 
-    def __init__(self, pages_url: str = "http://nobody.invalid") -> None:
-        super().__init__()
+    def __init__(self, pages_url: str = "http://nobody.invalid", *, on_wire: bool = False) -> None:
+        super().__init__(on_wire=on_wire)
         self.pages_url = pages_url
 
     def scorer(self, name: str, *, score: str = "", ttl: int = 900, **spec: Any) -> None:

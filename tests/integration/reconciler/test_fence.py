@@ -44,7 +44,7 @@ def version(hub: ObjectHub) -> str:
 async def test_nothing_is_deleted_once_the_claim_is_over_wherever_the_process_was_frozen(
     looks: int,
 ) -> None:
-    async with ObjectHub() as hub, hub.api(claim=Ending(looks)) as api:
+    async with ObjectHub(on_wire=True) as hub, hub.api(claim=Ending(looks)) as api:
         found = uid(hub)
         with pytest.raises(
             ApiError, match=r"DELETE .*/things/a: not sent: another replica may lead"
@@ -55,7 +55,7 @@ async def test_nothing_is_deleted_once_the_claim_is_over_wherever_the_process_wa
 
 
 async def test_a_claim_that_holds_to_the_last_look_is_enough() -> None:
-    async with ObjectHub() as hub, hub.api(claim=Ending(LOOKS)) as api:
+    async with ObjectHub(on_wire=True) as hub, hub.api(claim=Ending(LOOKS)) as api:
         await api.delete(THING, uid=uid(hub), resource_version=version(hub))
         assert hub.get("things", "a", namespace="ns") is None
 
@@ -63,7 +63,7 @@ async def test_a_claim_that_holds_to_the_last_look_is_enough() -> None:
 @pytest.mark.parametrize("method", ["merge", "create", "replace"])
 @pytest.mark.parametrize("looks", range(LOOKS))
 async def test_no_other_write_is_sent_either(method: str, looks: int) -> None:
-    async with ObjectHub() as hub, hub.api(claim=Ending(looks)) as api:
+    async with ObjectHub(on_wire=True) as hub, hub.api(claim=Ending(looks)) as api:
         uid(hub)
         with pytest.raises(ApiError):
             await getattr(api, method)(THING, {"metadata": {}})
@@ -71,7 +71,7 @@ async def test_no_other_write_is_sent_either(method: str, looks: int) -> None:
 
 
 async def test_what_is_refused_with_401_is_not_sent_again_after_the_claim() -> None:
-    async with ObjectHub() as hub:
+    async with ObjectHub(on_wire=True) as hub:
         claim = FixedClaim()
 
         def meanwhile(word: str) -> None:
@@ -87,7 +87,7 @@ async def test_what_is_refused_with_401_is_not_sent_again_after_the_claim() -> N
 
 
 async def test_reading_needs_no_claim() -> None:
-    async with ObjectHub() as hub, hub.api(claim=FixedClaim(seconds=0)) as api:
+    async with ObjectHub(on_wire=True) as hub, hub.api(claim=FixedClaim(seconds=0)) as api:
         uid(hub)
         assert b"things" in await api.get(THING)
 
@@ -95,7 +95,7 @@ async def test_reading_needs_no_claim() -> None:
 async def test_a_deletion_that_takes_too_long_is_given_up_as_a_whole() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hub_api, "DELETION_SECONDS", 0.2)
-        async with ObjectHub() as hub, hub.api() as api:
+        async with ObjectHub(on_wire=True) as hub, hub.api() as api:
             hub.gate = asyncio.Event()
             with pytest.raises(ApiError, match="the API server does not answer"):
                 await api.delete(THING, uid=uid(hub), resource_version=version(hub))
@@ -103,7 +103,7 @@ async def test_a_deletion_that_takes_too_long_is_given_up_as_a_whole() -> None:
 
 @pytest.mark.parametrize(("left", "sent"), [(5.0, True), (4.99, False)])
 async def test_a_deletion_needs_room_for_its_own_time_out(left: float, sent: bool) -> None:
-    async with ObjectHub() as hub, hub.api(claim=FixedClaim(seconds=left)) as api:
+    async with ObjectHub(on_wire=True) as hub, hub.api(claim=FixedClaim(seconds=left)) as api:
         found = uid(hub)
         await api.merge(THING, {})
         with contextlib.nullcontext() if sent else pytest.raises(ApiError, match="not sent"):

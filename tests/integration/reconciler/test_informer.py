@@ -27,6 +27,11 @@ BOOKMARK: Object = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion
 Changes = list[tuple[str, int | None]]
 
 
+@pytest.fixture
+def on_wire() -> bool:
+    return True
+
+
 @pytest.fixture(autouse=True)
 def _watches(hub: ObjectHub) -> None:
     hub.watches = []
@@ -383,7 +388,7 @@ async def test_a_page_that_takes_long_to_arrive_is_no_clock_that_is_behind() -> 
         writer.close()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        api = ObjectHub(port=server.sockets[0].getsockname()[1]).api()
+        api = ObjectHub(on_wire=True, port=server.sockets[0].getsockname()[1]).api()
         async with api:
             await api.get(PATH)
         assert api.clock.known
