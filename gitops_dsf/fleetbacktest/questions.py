@@ -57,7 +57,7 @@ def questions_of(
     for resource in dict.fromkeys(resources):
         scorer = fleet.scorer_by_resource.get(resource)
         if scorer is None:
-            questions.reasons[resource] = f"no scorer of this repository publishes {resource}"
+            questions.reasons[resource] = _why_foreign(resource, fleet)
             continue
         reason = "" if before is None else _why_outdated(scorer, before)
         anew: StoreQuery | None = None
@@ -72,6 +72,15 @@ def questions_of(
             score_name=scorer.score_name, step=scorer.spec.scoring.params.interval, anew=anew
         )
     return questions
+
+
+def _why_foreign(resource: str, fleet: CheckedFleet) -> str:
+    """Why there is no history of a score that no scorer publishes."""
+    for external in fleet.repository.spec.external_scores:
+        if external.resource == resource:
+            # Agents export what they publish as dynamic_score. Other add-ons do not.
+            return f"another add-on publishes {resource}, and no history has what it published"
+    return f"no scorer of this repository publishes {resource}"
 
 
 def _why_outdated(scorer: EffectiveScorer, before: CheckedFleet) -> str:

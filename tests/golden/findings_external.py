@@ -39,6 +39,15 @@ def _raw(resource: str, name: str, weight: int = 1) -> str:
     )
 
 
+def _test(resource: str, name: str) -> str:
+    return (
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoreTest\nmetadata: {name: t}\nspec:\n"
+        f"  given: {{scores: [{{resource: {resource}, dimension: {name}, cluster: prod-1,"
+        " value: 1}]}\n"
+        "  expect: {decisions: [{application: web, clusters: [prod-1]}]}\n"
+    )
+
+
 _GPU: Final = "{addOn: {resource: resource-usage-score, name: gpuClusterAvailable}}"
 _DEMANDING: Final = _GPU.replace("}}", "}, demand: 10}")
 _MEASURED: Final = USAGE.replace("}", ", measuredAfterSeconds: 60}")
@@ -150,6 +159,21 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
             more="  moves: {verify: [{addOn: {resource: resource-usage-score, name:"
             " gpuClusterAvailable}, atLeast: 0}]}\n",
         ),
+    },
+    "external: a test gives it": {
+        "settings": _declaring(USAGE),
+        "apps": _app(_GPU),
+        "tests": _test("resource-usage-score", "gpuClusterAvailable"),
+    },
+    "external: a test gives a misspelt item": {
+        "settings": _declaring(USAGE),
+        "apps": _app(_GPU),
+        "tests": _test("resource-usage-score", "gpuAvailable"),
+    },
+    "external: a test gives what only a Placement by hand may rank by": {
+        "settings": _declaring(USAGE),
+        "apps": _app(_GPU),
+        "tests": _test("carbon", "grams"),
     },
     "external: a Placement by hand": {
         "settings": _declaring(_POSITIVE),

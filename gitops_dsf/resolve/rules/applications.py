@@ -75,10 +75,10 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
         if key in seen:
             yield _listed_twice(ranking, path, score)
         seen.add(key)
-    yield from _checks_listed_twice(context)
 
 
-def _checks_listed_twice(context: Context) -> Iterator[Diagnostic]:
+@rule()
+def checks_are_listed_once(context: Context) -> Iterator[Diagnostic]:
     """Of two checks with the same bound, the one with the shorter forSeconds decides nothing."""
     # Two bounds of one score are no mistake: 80 for ten minutes, and never below 50 for an hour.
     seen: set[tuple[int, str, str | None, int | None, int | None]] = set()

@@ -111,6 +111,28 @@ def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
                 yield from _dimension(test, path, score.dimension, scorer)
 
 
+@rule(needs=("FleetRepository", "DynamicScorer"))
+def scores_of_add_ons_are_those_that_rank(context: Context) -> Iterator[Diagnostic]:
+    """A misspelt name would be given to a score that nothing ranks by."""
+    external = context.external_scores
+    for test in context.declared.score_tests:
+        for path, score in _scores(test):
+            if score.resource is None or score.dimension is None:
+                continue
+            if external.of(score.resource, score.dimension) is not None:
+                continue
+            # A Placement by hand may rank by a score that is not declared, so only what is nearly
+            # the name of a declared one is a mistake.
+            similar = external.closest(score.resource, score.dimension)
+            if similar:
+                yield codes.UNKNOWN_IN_TEST.at(
+                    test.at(*path, "dimension"),
+                    "spec.externalScores of gitops-dsf.yaml has no"
+                    f" {score.resource}/{score.dimension}",
+                    f"did you mean {similar}?",
+                )
+
+
 @rule()
 def nothing_is_given_twice(context: Context) -> Iterator[Diagnostic]:
     """A test gives each cluster, series, score and decision once."""

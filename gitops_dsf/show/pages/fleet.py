@@ -356,6 +356,8 @@ def _placement_notes(placement: PlacementView) -> Iterator[str]:
         yield f"OCM has not reconciled yet: it would decide {next_clusters}"
     if placement.counted_as_zero:
         yield f"scores count as 0: {names_text(placement.counted_as_zero)}"
+    if placement.endless is not UNSET:
+        yield f"never expires: {names_text(placement.endless)}"
     if placement.wish is not None:
         wish = names_text(placement.wish) or "nowhere"
         yield f"held by its pace; the scores ask for {wish}"

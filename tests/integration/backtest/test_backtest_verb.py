@@ -307,6 +307,27 @@ def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
     assert "- `argocd/portal`: idle: query changed" in comment
 
 
+def test_a_score_of_another_add_on_has_no_past(tmp_path: Path, store: Store) -> None:
+    """It is named, and does not count as 0."""
+    fleet = _fleet(tmp_path / "fleet", stickiness=20)
+    settings = yamlfast.load((fleet / "gitops-dsf.yaml").read_text())
+    usage = {"resource": "resource-usage-score", "names": ["gpuClusterAvailable"]}
+    settings["spec"]["externalScores"] = [usage]
+    (fleet / "gitops-dsf.yaml").write_text(yamlfast.dump(settings))
+    (file,) = (fleet / "apps").iterdir()
+    [application] = yamlfast.load_all(file.read_text())
+    add_on = {"resource": "resource-usage-score", "name": "gpuClusterAvailable"}
+    application["spec"]["scores"].append({"addOn": add_on})
+    file.write_text(yamlfast.dump(application))
+    said = _said(fleet, store)
+    assert (
+        "argocd/portal: another add-on publishes resource-usage-score, and no history has what it"
+        " published"
+    ) in said
+    found = json.loads(_said(fleet, store, "-o", "json"))
+    assert found["head"]["placements"] == {}
+
+
 def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
     """The store has the metrics of all clusters, so it can say what the new query would have
     given.

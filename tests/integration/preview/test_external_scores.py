@@ -1,5 +1,6 @@
 """Applications that rank by the scores of other add-ons, as every verb shows them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from gitops_dsf.hub.scores import score_of
 from tests.integration.preview.gitfleet import GitFleet, Run, application, save, snapshot
+from tests.integration.preview.test_surroundings import placement
 from tests.support import yamlfast
 
 USAGE = "resource-usage-score"
@@ -136,6 +138,73 @@ def test_a_declaration_that_changes_is_shown_by_its_name(declared: GitFleet, run
     settings["spec"]["externalScores"][0]["range"] = {"min": 0, "max": 100}
     declared.write("gitops-dsf.yaml", settings)
     assert "spec.externalScores[resource-usage-score].range.min" in run.shown(declared)
+
+
+def test_a_score_test_gives_its_values(declared: GitFleet, run: Run) -> None:
+    given = [
+        {"resource": USAGE, "dimension": "gpuClusterAvailable", "cluster": name, "value": value}
+        for name, value in FREE_GPUS.items()
+    ]
+    expected = [{"at": "0s", "application": "training", "clusters": ["us-1"]}]
+    document = {
+        "apiVersion": "gitops-dsf.io/v1alpha1",
+        "kind": "ScoreTest",
+        "metadata": {"name": "training"},
+        "spec": {"given": {"scores": given}, "expect": {"decisions": expected}},
+    }
+    declared.write("tests/training.yaml", document)
+    run("test", declared.path)
+    expected[0]["clusters"] = ["eu-1"]
+    declared.write("tests/training.yaml", document)
+    run("test", declared.path, code=1)
+
+
+def test_a_paced_placement_says_when_it_has_measured(declared: GitFleet, run: Run) -> None:
+    """The reconciler assumes a demand for so long, and nothing of a score without one."""
+    settings = yamlfast.load((declared.path / "gitops-dsf.yaml").read_text("utf-8"))
+    settings["spec"]["pace"] = {}
+    settings["spec"]["externalScores"][0]["measuredAfterSeconds"] = 90
+    declared.write("gitops-dsf.yaml", settings)
+    cpu = usage("cpuClusterAvailable")
+    declared.write("apps/training.yaml", training(usage() | {"demand": 10}, cpu, stickiness=50))
+    run("render", declared.path)
+    text = (declared.path / "rendered/delivery/placement.training.yaml").read_text("utf-8")
+    annotations = yamlfast.load(text)["metadata"]["annotations"]
+    paced = json.loads(annotations["gitops-dsf.io/pace"])
+    assert paced["terms"] == [
+        {
+            "resource": USAGE,
+            "dimension": "gpuClusterAvailable",
+            "weight": 1,
+            "demand": 10,
+            "delay": 90.0,
+            "range": 0.0,
+        },
+        {
+            "resource": USAGE,
+            "dimension": "cpuClusterAvailable",
+            "weight": 1,
+            "delay": 90.0,
+            "range": 0.0,
+        },
+    ]
+
+
+def test_jobs_are_ordered_by_it(declared: GitFleet, hub: Path, run: Run) -> None:
+    spec = {
+        "placement": {"clusterSets": ["fleet"]},
+        "scores": [usage()],
+        "stickiness": 10,
+        "onMissingScore": "Exclude",
+        "multiKueue": {"config": "gpu-jobs"},
+    }
+    declared.write("apps/jobs.yaml", placement("gpu-jobs", namespace="kueue-system", **spec))
+    (order,) = run.compared(declared, "--scores", hub)["jobOrders"]
+    assert [(item["cluster"], item["points"]) for item in order["after"]] == [
+        ("us-1", -20.0),
+        ("eu-2", -70.0),
+        ("eu-1", -100.0),
+    ]
 
 
 def test_prioritizers_of_ocm_rank_beside_scores(declared: GitFleet, run: Run) -> None:
