@@ -33,12 +33,23 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             "--kubeconfig is for reading a hub, and --from reads a file: leave one out"
         )
+    context = None if args.file else chosen_context(args)
+    if context is not None:
+        from gitops_dsf.cli.argocdfromhub import settle_argocd
+
+        # First, because the namespaces of the platform depend on the settings.
+        settle_argocd(
+            args.directory,
+            context=context,
+            kubeconfig=args.kubeconfig,
+            is_dry_run=args.dry_run,
+        )
     selection = ImportSelection(
         labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources
     )
     planned = plan_import(
         args.directory,
-        _objects(args),
+        _objects(args, context),
         selection=selection,
         overwrite=args.overwrite,
         adopted=tuple(args.adopt),
@@ -55,14 +66,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
+def _objects(args: argparse.Namespace, context: str | None) -> Iterable[Mapping[str, Any]]:
     """The objects of the hub, or of the file that was named."""
-    if not args.file:
+    if context is not None:
         # Without the extra live only --from works.
         from gitops_dsf.hubreader.inventory import inventory
 
         return inventory(
-            context=chosen_context(args),
+            context=context,
             kubeconfig=args.kubeconfig,
             with_applications=bool(args.adopt),
         )

@@ -14,7 +14,10 @@ from gitops_dsf.cli.scaffold import NewFleet, default_name, scaffold
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the repository and prints the next steps. Raises what `scaffold` does."""
+    """Writes the repository and prints the next steps.
+
+    Raises what `scaffold` does, and HubError if a hub is named that does not answer.
+    """
     target: Path = args.dir
     name = default_name(target) if args.name is None else args.name
     forge = args.forge or forge_of(args.git_url or "")
@@ -35,6 +38,10 @@ def run(args: argparse.Namespace) -> int:
     if "README.md" in new.files:
         lines.append("README.md says what each folder is for.")
     sys.stdout.write(printable_lines(lines))
+    if args.context:
+        from gitops_dsf.cli.argocdfromhub import settle_argocd
+
+        settle_argocd(target, context=args.context, kubeconfig=args.kubeconfig)
     return 0
 
 

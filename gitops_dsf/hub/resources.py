@@ -63,6 +63,13 @@ APPLICATIONS: Final = Resource(group="argoproj.io", version="v1alpha1", plural="
 APPLICATION_SETS: Final = Resource(
     group="argoproj.io", version="v1alpha1", plural="applicationsets"
 )
+# Of Red Hat Advanced Cluster Management.
+MULTICLUSTERHUBS: Final = Resource(
+    group="operator.open-cluster-management.io", plural="multiclusterhubs"
+)
+GITOPS_CLUSTERS: Final = Resource(
+    group="apps.open-cluster-management.io", version="v1beta1", plural="gitopsclusters"
+)
 KUEUE_GROUP: Final = "kueue.x-k8s.io"
 WORKLOADS: Final = Resource(group=KUEUE_GROUP, version="v1beta2", plural="workloads")
 ADMISSION_CHECKS: Final = Resource(group=KUEUE_GROUP, version="v1beta2", plural="admissionchecks")

@@ -15,6 +15,8 @@ from gitops_dsf.hub.resources import (
     ADDONS,
     ADMISSION_CHECKS,
     APPLICATIONS,
+    GITOPS_CLUSTERS,
+    MULTICLUSTERHUBS,
     MULTIKUEUE_CLUSTERS,
     SCORES,
     SCORING_CONFIGS,
@@ -28,7 +30,11 @@ from gitops_dsf.views.doctor.checks.argocdagent import agent_of
 from gitops_dsf.views.doctor.checks.kueue import SETTINGS as KUEUE_SETTINGS
 from gitops_dsf.views.doctor.checks.kueue import SETTINGS_KEY as KUEUE_SETTINGS_KEY
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
-from gitops_dsf.views.doctor.checks.upstream import UPSTREAM_LABELS, UPSTREAM_WORK
+from gitops_dsf.views.doctor.checks.upstream import (
+    UPSTREAM_ADDON,
+    UPSTREAM_LABELS,
+    UPSTREAM_WORK,
+)
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.status.build import Overview, build
 from gitops_dsf.views.status.external_scores import external_scores
@@ -84,6 +90,9 @@ def _of_ocm(hub: HubClient) -> Iterator[tuple[FactSource, _Contents]]:
     # A work may have 500 kB of manifests for each cluster, so only the metadata is read.
     yield FactSource.OUR_WORKS, hub.read(works, whole, name=WORK_NAME, metadata_only=True)
     yield FactSource.UPSTREAM_WORKS, hub.read(works, whole, name=UPSTREAM_WORK, metadata_only=True)
+    yield FactSource.UPSTREAM_ADDON_STATES, hub.read(ADDONS, whole, name=UPSTREAM_ADDON)
+    # Only hubs with Red Hat Advanced Cluster Management serve it.
+    yield FactSource.MULTICLUSTERHUBS, _if_served(hub.read(MULTICLUSTERHUBS, whole))
     yield FactSource.UPSTREAM_DEPLOYMENTS, _with_any_label(hub, deployments, UPSTREAM_LABELS)
     yield FactSource.SCORING_CONFIGS, _if_served(hub.read(SCORING_CONFIGS, whole))
 
@@ -104,6 +113,7 @@ def _of_argocd(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Co
     yield FactSource.DELIVERY, hub.read(applications, whole, labels=f"{PART_OF_LABEL}=gitops-dsf")
     secrets = Resource(plural="secrets", namespace=namespace)
     cluster_secrets = hub.read(secrets, whole, labels=_CLUSTER_SECRET, metadata_only=True)
+    yield FactSource.GITOPS_CLUSTERS, _if_served(hub.read(GITOPS_CLUSTERS, whole))
     # Their data has the credentials of clusters, which no check needs.
     yield FactSource.CLUSTER_SECRETS, cluster_secrets
     parameters: _Contents = ()

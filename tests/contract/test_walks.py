@@ -55,6 +55,29 @@ def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
     assert "resourceName: cpu-headroom" in (fleet / look).read_text()
 
 
+def test_the_files_of_the_page_about_openshift_make_a_valid_fleet(tmp_path: Path) -> None:
+    """docs/start/acm.md: its settings, its Placement with the binding, and its MetricSource."""
+    fleet = tmp_path / "fleet"
+    scaffold(target=fleet, name="fleet")
+    settings, clusters, importer, source = (
+        block.text for block in blocks(ROOT / "docs/start/acm.md") if block.language == "yaml"
+    )
+    argocd = settings.partition("  argocd:\n")[2]
+    text = (fleet / "gitops-dsf.yaml").read_text("utf-8")
+    assert "    namespace: argocd\n" in text
+    text = text.replace("    namespace: argocd\n", argocd)
+    (fleet / "gitops-dsf.yaml").write_text(text, encoding="utf-8")
+    (fleet / "apps/argocd-clusters.yaml").write_text(clusters, encoding="utf-8")
+    (fleet / "config").mkdir()
+    (fleet / "config/sources.yaml").write_text(source, encoding="utf-8")
+    done = gitops_dsf("validate", cwd=fleet)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert gitops_dsf("render", cwd=fleet).returncode == 0
+    rendered = fleet / "rendered/delivery"
+    placement = yamlfast.load(importer)["spec"]["placementRef"]["name"]
+    assert f"name: {placement}\n" in (rendered / f"placement.{placement}.yaml").read_text("utf-8")
+
+
 def test_scores_of_other_add_ons_rank_as_their_page_says(tmp_path: Path) -> None:
     """docs/scores/other-add-ons.md: its declaration and its application, in a fleet."""
     fleet = tmp_path / "fleet"

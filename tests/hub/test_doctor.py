@@ -27,16 +27,24 @@ from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN, Identity
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.controlplane.waiting import (
+    hold_for,
+    wait_for,
+    wait_until_gone,
+    wait_until_there,
+)
+from tests.hub.scenario import acm
 from tests.hub.scenario.agents import HUB_NAMESPACE, make_available
 from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, new_fleet
 from tests.hub.scenario.installation import installed
-from tests.hub.scenario.placements import decided, prefer, publish
+from tests.hub.scenario.placements import BINDING, PLACEMENT, decided, prefer, publish
+from tests.support.pages import blocks
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 ROOT = Path(__file__).parents[2]
 OCM_NAMESPACE, ARGOCD_NAMESPACE = "open-cluster-management-hub", "argocd"
+GLOBAL = "global"
 CONFIGMAP = "gitops-dsf-placement-decisions"
 WRITTEN = {MANAGED_BY_LABEL: AGENT_MANAGER}
 ARGOCD_SETTINGS = ("argocd-cm", "argocd-cmd-params-cm")
@@ -267,6 +275,13 @@ def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -
             what="the viewer sees what an administrator sees",
             seen=lambda: clinic.findings(identity=viewer),
         )
+        # Hubs with Red Hat Advanced Cluster Management have two kinds more.
+        acm.install_kinds(hub)
+        for crd in acm.crds():
+            stack.callback(hub.delete, acm.CRD, crd["metadata"]["name"])
+        assert {
+            item["check"]: item["state"] for item in clinic.findings(identity=viewer)
+        } == LACKING
     alone = clinic.findings(identity=stranger)
     assert {item["state"] for item in alone} == {"unknown"}
     assert all(
@@ -296,3 +311,95 @@ def test_the_flip_that_is_printed_is_the_one_at_which_ocm_flips(clinic: Clinic) 
     clinic.publish("cluster2", needed)
     wait_for(lambda: clinic.decision() == ["cluster2"], what="OCM flips", seen=clinic.decision)
     assert clinic.placement()["decided"] == ["cluster2"]
+
+
+def test_the_upstream_addon_that_an_operator_keeps_stays_without_its_agents(clinic: Clinic) -> None:
+    """OCM's own add-on manager installs and removes the agents, by a Placement and its binding."""
+    hub = clinic.hub
+    addon = "dynamic-scoring-framework"
+    states = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
+    placed = {"name": "dynamic-scoring-placement", "namespace": acm.NAMESPACE}
+    kept = [
+        manifest("v1/Namespace", acm.NAMESPACE),
+        acm.multiclusterhub(),
+        workload("Deployment", acm.NAMESPACE, addon, "quay.io/stolostron/controller:v5.1"),
+        manifest(
+            PLACEMENT, placed["name"], namespace=acm.NAMESPACE, spec={"clusterSets": [GLOBAL]}
+        ),
+        manifest(BINDING, GLOBAL, namespace=acm.NAMESPACE, spec={"clusterSet": GLOBAL}),
+        manifest(
+            "addon.open-cluster-management.io/v1alpha1/ClusterManagementAddOn",
+            addon,
+            spec={"installStrategy": {"type": "Placements", "placements": [placed]}},
+        ),
+    ]
+    with ExitStack() as stack:
+        acm.install_kinds(hub)
+        for crd in acm.crds():
+            stack.callback(hub.delete, acm.CRD, crd["metadata"]["name"])
+        for item in kept:
+            hub.apply(item)
+            if item["kind"] != "Namespace":
+                kind = f"{item['apiVersion']}/{item['kind']}"
+                metadata = item["metadata"]
+                stack.callback(
+                    hub.delete, kind, metadata["name"], namespace=metadata.get("namespace")
+                )
+        for cluster in clinic.fleet.clusters:
+            wait_until_there(hub, states, addon, namespace=cluster)
+        finding = clinic.find("upstream", "has its agents on")
+        assert [item["message"] for item in clinic.findings("upstream")] == [finding["message"]]
+        clinic.fix(finding)
+        clinic.content("upstream")
+        for cluster in clinic.fleet.clusters:
+            wait_until_gone(hub, states, addon, namespace=cluster)
+        assert hub.find("apps/v1/Deployment", addon, namespace=acm.NAMESPACE) is not None
+
+
+def test_a_cluster_that_no_gitopscluster_imports_is_told_with_its_placement(clinic: Clinic) -> None:
+    """The objects of docs/start/acm.md, in the namespace of the Argo CD that is here."""
+    hub = clinic.hub
+    _, clusters, importer, _ = (
+        block.text for block in blocks(ROOT / "docs/start/acm.md") if block.language == "yaml"
+    )
+    objects = [
+        *yaml.safe_load_all(clusters.replace("openshift-gitops", ARGOCD_NAMESPACE)),
+        yaml.safe_load(importer.replace("openshift-gitops", ARGOCD_NAMESPACE)),
+    ]
+    set_binding, placement, gitops_cluster = objects
+    secrets = hub.list(
+        "v1/Secret", namespace=ARGOCD_NAMESPACE, labels="argocd.argoproj.io/secret-type=cluster"
+    )
+    assert secrets
+    with ExitStack() as stack:
+        acm.install_kinds(hub)
+        for crd in acm.crds():
+            stack.callback(hub.delete, acm.CRD, crd["metadata"]["name"])
+        hub.apply(gitops_cluster)
+        clinic.content("cluster-secrets")
+        for secret in secrets:
+            stack.callback(hub.create, _recreated(secret))
+            hub.delete("v1/Secret", secret["metadata"]["name"], namespace=ARGOCD_NAMESPACE)
+        finding = clinic.find("cluster-secrets", "cluster1")
+        assert "GitOpsCluster argo-acm-importer imports what it chooses" in finding["fix"]
+        assert f"-n {ARGOCD_NAMESPACE} describe placement all-clusters " in finding["fix"]
+
+        # As the fix says. ACM's controller would import the cluster now; here it does not run.
+        if hub.find(BINDING, GLOBAL, namespace=ARGOCD_NAMESPACE) is None:
+            stack.callback(hub.delete, BINDING, GLOBAL, namespace=ARGOCD_NAMESPACE)
+        stack.callback(hub.delete, PLACEMENT, "all-clusters", namespace=ARGOCD_NAMESPACE)
+        for item in (set_binding, placement):
+            hub.apply(item)
+        wait_for(
+            lambda: "cluster1" in decided(hub, "all-clusters"), what="the Placement chooses it"
+        )
+        finding = clinic.find("cluster-secrets", "cluster1")
+        assert "describe gitopscluster argo-acm-importer " in finding["fix"]
+    clinic.content("cluster-secrets")
+
+
+def _recreated(item: Object) -> Object:
+    """A Secret of a list as it can be created again: items of a list have no apiVersion."""
+    metadata = item["metadata"]
+    kept = {key: metadata[key] for key in ("name", "namespace", "labels") if key in metadata}
+    return {**item, "apiVersion": "v1", "kind": "Secret", "metadata": kept}

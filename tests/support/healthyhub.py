@@ -93,6 +93,9 @@ def _sources() -> dict[FactSource, tuple[Any, ...]]:
         FactSource.AGENT_PARAMETERS: (),
         FactSource.UPSTREAM_DEPLOYMENTS: (),
         FactSource.UPSTREAM_WORKS: (),
+        FactSource.UPSTREAM_ADDON_STATES: (),
+        FactSource.MULTICLUSTERHUBS: (),
+        FactSource.GITOPS_CLUSTERS: (),
         FactSource.OUR_WORKS: tuple(
             {"metadata": meta("gitops-dsf-config", name)} for name in CLUSTERS
         ),

@@ -101,6 +101,13 @@ def init(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out the example scorer, clusters and application; for a hub that has clusters",
     )
+    parser.add_argument(
+        "--context",
+        metavar="HUB",
+        help="context of the hub: the namespace and the ServiceAccounts of its Argo CD are looked"
+        " up and written, because OpenShift GitOps has others (`import` does that, too)",
+    )
+    add_kubeconfig(parser, help_text="file to read instead of $KUBECONFIG or ~/.kube/config")
 
 
 @verb(

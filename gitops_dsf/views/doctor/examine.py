@@ -10,6 +10,7 @@ from dsf_wire.constants import DSF_GROUP
 from dsf_wire.text import printable
 from gitops_dsf.hub.unread import Why
 from gitops_dsf.views.doctor.checks import (
+    acm,
     agents,
     argocd,
     argocdagent,
@@ -86,6 +87,7 @@ CHECKS: Final = (
     Check("ocm-features", ocm.features, _GATES, first=True),
     Check("ocm-clusters", ocm.clusters, (HubPart.CLUSTERS, HubPart.ADDONS), ours=True),
     Check("upstream", upstream.upstream, upstream.UPSTREAM_NEEDS),
+    Check("acm-namespace", acm.hub_namespace, acm.NEEDS),
     Check("agents", agents.agents, (FactSource.ADDON_STATES,), ours=True),
     Check(
         "agents-left",

@@ -1,6 +1,12 @@
 """Checks whether the upstream add-on runs beside ours: both write the same ConfigMap.
 
 docs/contributing/behaviour.md#works-that-share-an-object has the facts.
+
+On a hub with Red Hat Advanced Cluster Management its operator carries the upstream add-on, and
+restores the Deployments and the add-on when somebody scales or deletes them. There the controllers
+may stay: without a DynamicScoringConfig they write no ManifestWork, and without clusters for its
+Placements the add-on installs no agent. Both belong to people, and stay as people leave them
+(docs/start/acm.md).
 """
 
 from collections.abc import Iterator
@@ -25,8 +31,10 @@ UPSTREAM_NEEDS: Final = (
     FactSource.UPSTREAM_DEPLOYMENTS,
     FactSource.ADDON_DEFINITIONS,
     FactSource.UPSTREAM_WORKS,
+    FactSource.UPSTREAM_ADDON_STATES,
     FactSource.OUR_WORKS,
     FactSource.SCORING_CONFIGS,
+    FactSource.MULTICLUSTERHUBS,
 )
 _MAX_COMMANDS: Final = 5
 """A fix has commands for at most this many clusters."""
@@ -44,6 +52,10 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         else:
             yield ok("neither the upstream add-on nor ours is installed")
         return
+    operator = facts.one(FactSource.MULTICLUSTERHUBS)
+    if operator is not None and (running or _is_defined(facts)):
+        yield from _beside_operator(facts, operator)
+        return
     for deployment in running:
         yield _running(facts, deployment)
     if _is_defined(facts):
@@ -59,6 +71,64 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     yield ok("no part of the upstream add-on is on the hub")
 
 
+def _beside_operator(facts: DoctorFacts, operator: HubObject) -> Iterator[DoctorFinding]:
+    """What to do where the operator of a MultiClusterHub restores the controllers and the add-on.
+
+    The fixes take from them what makes them work, and nothing that the operator owns.
+    """
+    name = f"MultiClusterHub {namespace_of(operator)}/{name_of(operator)}"
+    configs = facts.of(FactSource.SCORING_CONFIGS)
+    works = sorted(map(namespace_of, facts.of(FactSource.UPSTREAM_WORKS)))
+    for config in configs:
+        config_name = f"{namespace_of(config)}/{name_of(config)}"
+        yield error(
+            f"DynamicScoringConfig {config_name} makes the upstream controller that {name} keeps"
+            " write the scoring ConfigMap that we write, too",
+            facts.command(
+                *("-n", namespace_of(config), "delete", "dynamicscoringconfig", name_of(config))
+            ),
+        )
+    # The finalizer of the DynamicScoringConfig deletes the works with it, so while there is one
+    # they are not told apart.
+    if works and not configs:
+        yield _works(facts, works)
+    agents = sorted(map(namespace_of, facts.of(FactSource.UPSTREAM_ADDON_STATES)))
+    if agents:
+        yield error(
+            f"the upstream add-on that {name} keeps has its agents on {names_text(agents)}: they"
+            " publish the same scores as ours",
+            _unbind(facts),
+        )
+    yield ok(
+        f"{name} keeps the upstream add-on; without DynamicScoringConfig and agents it delivers"
+        " nothing, and may stay beside ours"
+    )
+
+
+def _unbind(facts: DoctorFacts) -> str:
+    """The command after which the Placements of the upstream add-on choose no cluster.
+
+    The operator's chart has Placements that choose from the set `global`, and no binding: people
+    bind the set.
+    """
+    namespaces: set[str] = set()
+    for definition in facts.of(FactSource.ADDON_DEFINITIONS):
+        if name_of(definition) == UPSTREAM_ADDON:
+            strategy = (definition.get("spec") or {}).get("installStrategy") or {}
+            for placement in strategy.get("placements") or ():
+                namespaces.add(str(placement.get("namespace")))
+    delete = ("delete", "managedclustersetbinding", "global")
+    commands = [facts.command("-n", namespace, *delete) for namespace in sorted(namespaces)]
+    if not commands:
+        # Its agents were installed by hand.
+        everywhere = facts.of(FactSource.UPSTREAM_ADDON_STATES)[:_MAX_COMMANDS]
+        delete = ("delete", "managedclusteraddon", UPSTREAM_ADDON)
+        return " && ".join(
+            facts.command("-n", namespace_of(state), *delete) for state in everywhere
+        )
+    return f"{' && '.join(commands)}  # unless other Placements there need this set"
+
+
 def is_ours(facts: DoctorFacts) -> bool:
     """Whether our works or our add-on are on the hub."""
     return bool(facts.of(FactSource.OUR_WORKS)) or _is_addon(facts, ADDON_NAME)
@@ -70,6 +140,9 @@ def delivers(facts: DoctorFacts) -> bool:
     # What may not be read may be there, so nothing follows from its absence.
     if any(facts.missing(need) is not None for need in needed) or is_ours(facts):
         return False
+    if facts.of(FactSource.MULTICLUSTERHUBS):
+        # Its operator brings the controllers and the add-on, whether somebody uses them or not.
+        return bool(facts.of(FactSource.UPSTREAM_WORKS) or facts.of(FactSource.SCORING_CONFIGS))
     return bool(facts.of(FactSource.UPSTREAM_DEPLOYMENTS)) or _is_defined(facts)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
-from gitops_dsf.views.doctor.examine import CHECKS, examine
+from gitops_dsf.views.doctor.examine import CHECKS, examine, not_installed
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.objects import images_of, version_of
 from gitops_dsf.views.status.inputs import HubPart
@@ -61,6 +61,7 @@ WELL = {
     "ocm-features": "AddonManagement, DefaultClusterSet are on",
     "ocm-clusters": "3 clusters, 3 of them with an agent; all of those joined and are available",
     "upstream": "no part of the upstream add-on is on the hub",
+    "acm-namespace": "Red Hat Advanced Cluster Management is not on the hub",
     "agents": "3 agents, all Available",
     "agents-left": "every agent is on a cluster of the inventory",
     "argocd-version": "Argo CD 3.3.9",
@@ -166,6 +167,24 @@ def seen(**read: Any) -> Given:
 
 def without(kind: str, *more: Object) -> list[Object]:
     return [*(item for item in fleet() if item["kind"] != kind), *more]
+
+
+def on_acm(changes: dict[FactSource, tuple[Any, ...]]) -> Given:
+    """A hub whose operator keeps upstream's controllers and add-on beside ours."""
+    placement_of_theirs = {"name": "dynamic-scoring-placement", "namespace": "ocm"}
+    definition = {
+        "metadata": meta("dynamic-scoring-framework"),
+        "spec": {"installStrategy": {"type": "Placements", "placements": [placement_of_theirs]}},
+    }
+    kept: dict[FactSource, tuple[Any, ...]] = {
+        FactSource.MULTICLUSTERHUBS: ({"metadata": meta("hub", "ocm")},),
+        FactSource.UPSTREAM_DEPLOYMENTS: (
+            workload("dynamic-scoring-framework-controller", "ocm", "x:1"),
+            workload("dynamic-scoring-addon-controller", "ocm", "x:1"),
+        ),
+        FactSource.ADDON_DEFINITIONS: (*facts().of(FactSource.ADDON_DEFINITIONS), definition),
+    }
+    return lambda: facts({**kept, **changes})
 
 
 def refuged(*clusters: str, at: str = "", held: str = "") -> Given:
@@ -386,6 +405,43 @@ WRONG: dict[str, Given] = {
     ),
     "upstream: warning: DynamicScoringConfig ns/dynamic-scoring-config": having(
         FactSource.SCORING_CONFIGS, {"metadata": meta("dynamic-scoring-config", "ns")}
+    ),
+    "upstream: error: DynamicScoringConfig ns/theirs makes the upstream controller that MultiClusterHub ocm/hub keeps": on_acm(
+        {
+            FactSource.SCORING_CONFIGS: ({"metadata": meta("theirs", "ns")},),
+            FactSource.UPSTREAM_WORKS: (
+                {"metadata": meta("dynamic-scoring-config-manifestwork", "cluster2")},
+            ),
+        }
+    ),
+    "upstream: error: ManifestWork writes the same ConfigMap as ours on cluster2:": on_acm(
+        {
+            FactSource.UPSTREAM_WORKS: (
+                {"metadata": meta("dynamic-scoring-config-manifestwork", "cluster2")},
+            )
+        }
+    ),
+    "upstream: error: that MultiClusterHub ocm/hub keeps has its agents on cluster1, cluster3": on_acm(
+        {
+            FactSource.UPSTREAM_ADDON_STATES: tuple(
+                {"metadata": meta("dynamic-scoring-framework", name)}
+                for name in ("cluster3", "cluster1")
+            )
+        }
+    ),
+    "acm-namespace: warning: hubNamespace is gitops-dsf, the namespace of MultiClusterHub hub": having(
+        FactSource.MULTICLUSTERHUBS, {"metadata": meta("hub", HUB)}
+    ),
+    "acm-namespace: warning: hubNamespace is ocm, the namespace of MultiClusterHub hub": lambda: (
+        facts(
+            {
+                FactSource.MULTICLUSTERHUBS: ({"metadata": meta("hub", "ocm")},),
+                **altered(
+                    FactSource.DELIVERY,
+                    lambda item: item.update(spec={"destination": {"namespace": "ocm"}}),
+                ),
+            }
+        )
     ),
     "agents: warning: cluster1 is not Available: Told: told": changed(
         FactSource.ADDON_STATES, "status", conditions(Available="False")
@@ -791,6 +847,21 @@ def query_scorer() -> Object:
     return item
 
 
+def importing(cluster: str = "") -> Given:
+    """A hub without cluster Secrets, whose GitOpsCluster imports what a Placement chooses."""
+    importer = {
+        "metadata": meta("importer", ARGOCD),
+        "spec": {
+            "argoServer": {"argoNamespace": ARGOCD},
+            "placementRef": {"kind": "Placement", "name": "all"},
+        },
+    }
+    objects = without("Application", decision("all", *([cluster] if cluster else [])))
+    return lambda: facts(
+        {FactSource.CLUSTER_SECRETS: (), FactSource.GITOPS_CLUSTERS: (importer,)}, hub=objects
+    )
+
+
 OVERRIDE = {POLICY: "sync", "applicationsetcontroller.enable.policy.override": "true"}
 OTHERS = meta("cluster-cluster3", ARGOCD)
 EU_ONLY = {
@@ -813,6 +884,11 @@ FINE: dict[str, tuple[str, Given]] = {
     "a scorer without a scoring API is not silent": (
         "scorers",
         hub(*without("DynamicScorer", query_scorer())),
+    ),
+    "controllers that the operator of a MultiClusterHub keeps": ("upstream", on_acm({})),
+    "a MultiClusterHub in a namespace of its own": (
+        "acm-namespace",
+        having(FactSource.MULTICLUSTERHUBS, {"metadata": meta("hub", "open-cluster-management")}),
     ),
     "a score of the hub scorer needs no agent": (
         "scores-owned",
@@ -981,6 +1057,91 @@ def test_a_pod_that_only_starts_is_no_error() -> None:
     assert leading.state == "ok", (
         "a second replica of a newer version cannot be pulled, and one leads"
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "fixes"),
+    [
+        ({}, []),
+        (
+            {
+                FactSource.SCORING_CONFIGS: ({"metadata": meta("theirs", "ns")},),
+                FactSource.UPSTREAM_WORKS: ({"metadata": meta("w", "cluster2")},),
+            },
+            ["kubectl --context hub -n ns delete dynamicscoringconfig theirs"],
+        ),
+        (
+            {FactSource.UPSTREAM_ADDON_STATES: ({"metadata": meta("a", "cluster1")},)},
+            [
+                (
+                    "kubectl --context hub -n ocm delete managedclustersetbinding global"
+                    "  # unless other Placements there need this set"
+                )
+            ],
+        ),
+    ],
+)
+def test_no_fix_asks_for_what_the_operator_of_a_multiclusterhub_restores(
+    changes: dict[FactSource, tuple[Any, ...]], fixes: list[str]
+) -> None:
+    found = run("upstream", on_acm(changes)())
+    assert [finding.fix for finding in found if finding.fix is not None] == fixes
+
+
+def test_what_the_operator_of_a_multiclusterhub_brings_alone_delivers_nothing() -> None:
+    """So a hub with it and without anything of ours is one where we are not installed."""
+    nothing: dict[FactSource, tuple[Any, ...]] = dict.fromkeys(
+        (FactSource.OUR_WORKS, FactSource.ADDON_STATES, FactSource.LEASES, FactSource.DELIVERY), ()
+    )
+    kept = on_acm({})()
+    groups = {name: kept.groups[name] for name in kept.groups if "dynamic-scoring" not in name}
+    definitions = kept.of(FactSource.ADDON_DEFINITIONS)[1:]
+    bare = replace(
+        kept,
+        groups=groups,
+        sources={**kept.sources, **nothing, FactSource.ADDON_DEFINITIONS: definitions},
+    )
+    assert [finding.check for finding in not_installed(bare)] == ["installed"]
+    config = {FactSource.SCORING_CONFIGS: ({"metadata": meta("theirs", "ns")},)}
+    delivering = replace(bare, sources={**bare.sources, **config})
+    assert not_installed(delivering) == ()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "fix"),
+    [
+        (
+            "",
+            (
+                "kubectl --context hub -n argocd describe placement all"
+                "  # GitOpsCluster importer imports what it chooses: let it choose cluster1"
+            ),
+        ),
+        (
+            "cluster1",
+            (
+                "kubectl --context hub -n argocd describe gitopscluster importer"
+                "  # its Placement all chooses cluster1, so its status says why"
+            ),
+        ),
+    ],
+)
+def test_a_cluster_that_no_gitopscluster_imports_is_told_with_what_imports_clusters(
+    chosen: str, fix: str
+) -> None:
+    found = run("cluster-secrets", importing(chosen)())
+    assert [
+        (finding.state, finding.fix)
+        for finding in found
+        if "cluster1 is decided" in finding.message
+    ] == [("error", fix)]
+
+
+def test_a_gitopscluster_of_another_argocd_imports_nothing_for_ours() -> None:
+    given = replace(importing()(), argocd_namespace="other")
+    (found, *_) = run("cluster-secrets", given)
+    assert found.fix is not None
+    assert found.fix.startswith("argocd cluster add cluster1 --name cluster1 ")
 
 
 def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:

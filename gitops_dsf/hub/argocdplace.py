@@ -1,0 +1,37 @@
+"""Where Argo CD is on a hub, and what imports clusters into it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from gitops_dsf.hub.unread import Unread
+
+OPENSHIFT_GITOPS: Final = "openshift-gitops"
+"""The namespace of the Argo CD that OpenShift GitOps installs."""
+ACM_DUCK_TYPE: Final = "acm-placement"
+"""The duck-type ConfigMap of the clusterDecisionResource generator that Red Hat Advanced Cluster
+Management makes in the namespace of an Argo CD that a GitOpsCluster names.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GitOpsImporter:
+    """A GitOpsCluster: it makes the cluster Secrets of what a Placement beside it chooses."""
+
+    namespace: str
+    name: str
+    placement: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgoCdPlace:
+    """The Argo CD of a hub."""
+
+    namespace: str
+    controller: str
+    """The Deployment of its ApplicationSet controller."""
+    accounts: tuple[str, ...]
+    """The ServiceAccounts of the ApplicationSet controller and of the server, in this order."""
+    importers: tuple[GitOpsImporter, ...] = ()
+    has_acm_duck_type: bool = False
+    unread: tuple[Unread, ...] = ()
+    """What may not be read of importers and ConfigMaps."""

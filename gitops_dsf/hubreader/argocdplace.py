@@ -1,0 +1,95 @@
+"""Finds the Argo CD of a hub: where the settings say, or where OpenShift GitOps has it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from gitops_dsf.hub.argocdplace import (
+    ACM_DUCK_TYPE,
+    OPENSHIFT_GITOPS,
+    ArgoCdPlace,
+    GitOpsImporter,
+)
+from gitops_dsf.hub.resources import GITOPS_CLUSTERS, Resource
+from gitops_dsf.hub.unread import Unread, Why
+from gitops_dsf.hubreader.hub import HubClient, JsonObject, whole
+
+_CONTROLLER: Final = "applicationset-controller"
+"""How the names of its Deployments end: `argocd-` and `openshift-gitops-` come before it."""
+_SERVER: Final = "-server"
+_NOT_THE_SERVER: Final = ("repo-server", "dex-server")
+
+
+def find_argocd(
+    *, context: str, kubeconfig: Path | None = None, expected: str
+) -> ArgoCdPlace | Unread | None:
+    """The Argo CD in the namespace `expected`, else one where GitOpsClusters or OpenShift have it.
+
+    None if there is none; Unread if the hub does not let us look. Raises HubError when the hub does
+    not answer.
+    """
+    with HubClient(context=context, kubeconfig=kubeconfig) as hub:
+        importers = hub.read(GITOPS_CLUSTERS, whole)
+        unread: list[Unread] = []
+        if isinstance(importers, Unread):
+            if importers.why is not Why.NOT_INSTALLED:
+                unread.append(importers)
+            importers = ()
+        namespaces = dict.fromkeys((expected, *map(_argocd_of, importers), OPENSHIFT_GITOPS))
+        for namespace in namespaces:
+            deployments = hub.read(
+                Resource(group="apps", plural="deployments", namespace=namespace), whole
+            )
+            if isinstance(deployments, Unread):
+                if deployments.why is Why.NOT_INSTALLED:
+                    return None
+                return deployments
+            controllers = [item for item in deployments if _name(item).endswith(_CONTROLLER)]
+            if controllers:
+                configmaps = Resource(plural="configmaps", namespace=namespace)
+                duck_type = hub.find(configmaps, ACM_DUCK_TYPE)
+                if isinstance(duck_type, Unread):
+                    unread.append(duck_type)
+                accounts = (*map(_account, controllers), *map(_account, _servers(deployments)))
+                return ArgoCdPlace(
+                    namespace=namespace,
+                    controller=_name(controllers[0]),
+                    accounts=tuple(dict.fromkeys(filter(None, accounts))),
+                    importers=tuple(_importers(importers, namespace)),
+                    has_acm_duck_type=isinstance(duck_type, dict),
+                    unread=tuple(unread),
+                )
+    return None
+
+
+def _importers(objects: tuple[JsonObject, ...], namespace: str) -> Iterator[GitOpsImporter]:
+    for importer in objects:
+        placement = ((importer.get("spec") or {}).get("placementRef") or {}).get("name")
+        if placement and _argocd_of(importer) == namespace:
+            yield GitOpsImporter(
+                namespace=str(importer["metadata"]["namespace"]),
+                name=_name(importer),
+                placement=str(placement),
+            )
+
+
+def _argocd_of(importer: JsonObject) -> str:
+    """The namespace of the Argo CD that a GitOpsCluster imports into."""
+    server = (importer.get("spec") or {}).get("argoServer") or {}
+    return str(server.get("argoNamespace") or importer["metadata"]["namespace"])
+
+
+def _servers(deployments: tuple[JsonObject, ...]) -> Iterator[JsonObject]:
+    for deployment in deployments:
+        name = _name(deployment)
+        if name.endswith(_SERVER) and not name.endswith(_NOT_THE_SERVER):
+            yield deployment
+
+
+def _account(deployment: JsonObject) -> str:
+    pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+    return str(pod.get("serviceAccountName") or "")
+
+
+def _name(item: JsonObject) -> str:
+    return str(item["metadata"]["name"])

@@ -1,0 +1,81 @@
+"""Writes the Argo CD that a hub has into gitops-dsf.yaml.
+
+A setting that names an Argo CD that is on the hub stays as people wrote it, and so do
+decisionReaders that people wrote.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gitops_dsf.hub.argocdplace import ACM_DUCK_TYPE, ArgoCdPlace
+from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.repository.model.repository import DECISION_READERS
+from gitops_dsf.repository.yamledit import YamlFile, mirror
+
+KIND: Final = "FleetRepository"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgoCdSettings:
+    """The settings with what was found, and what to tell people."""
+
+    text: str
+    """The text of gitops-dsf.yaml; the same as before if nothing changes."""
+    changed: tuple[str, ...]
+    """A line for each change, with its reason."""
+    told: tuple[str, ...]
+    """What else is there, and who owns it."""
+
+
+def with_argocd(text: str, *, name: str, argocd: ArgoCdPlace) -> ArgoCdSettings:
+    """The settings of the FleetRepository `name` with the namespace and accounts of an Argo CD."""
+    file = YamlFile(text)
+    document = file.find(KIND, name)
+    if document is None or not isinstance(document.get("spec"), Mapping):
+        return ArgoCdSettings(text=text, changed=(), told=())
+    spec = document["spec"]
+    section = dict(spec.get("argocd") or {})
+    wanted = dict(section)
+    changed: list[str] = []
+    if section.get("namespace", "argocd") != argocd.namespace:
+        wanted["namespace"] = argocd.namespace
+        changed.append(
+            f"spec.argocd.namespace: {argocd.namespace}, because Deployment {argocd.controller} is"
+            " there"
+        )
+    # Without both accounts the default is the better guess.
+    is_written = "decisionReaders" in section
+    if not is_written and len(argocd.accounts) > 1 and argocd.accounts != DECISION_READERS:
+        wanted["decisionReaders"] = list(argocd.accounts)
+        changed.append(
+            f"spec.argocd.decisionReaders: {', '.join(argocd.accounts)}, the ServiceAccounts of the"
+            " ApplicationSet controller and of the server there"
+        )
+    if changed:
+        list(mirror(spec, {**spec, "argocd": wanted}))
+        text = file.text
+    return ArgoCdSettings(text=text, changed=tuple(changed), told=tuple(_told(argocd)))
+
+
+def _told(argocd: ArgoCdPlace) -> Iterator[str]:
+    for importer in argocd.importers:
+        yield (
+            f"GitOpsCluster {importer.namespace}/{importer.name} imports the clusters that its"
+            f" Placement {importer.placement} chooses into Argo CD: applications can go to these"
+        )
+    if argocd.has_acm_duck_type:
+        yield (
+            f"ConfigMap {argocd.namespace}/{ACM_DUCK_TYPE} stays its owner's: ApplicationSets that"
+            f" are rendered name {DUCK_TYPE_CONFIGMAP}, which is rendered, too"
+        )
+    for unread in argocd.unread:
+        yield str(unread)
+
+
+def name_of_settings(document: Mapping[str, Any]) -> str | None:
+    """The name of a FleetRepository; None for another document."""
+    if document.get("kind") != KIND:
+        return None
+    metadata = document.get("metadata")
+    return str(metadata.get("name")) if isinstance(metadata, Mapping) else None
