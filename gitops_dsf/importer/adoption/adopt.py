@@ -7,8 +7,6 @@ of `validate` and the renderer judge each. Nothing is written here.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any, Final
 
 from gitops_dsf.canonicalyaml import emit
@@ -17,34 +15,36 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.globs import is_glob, matches
 from gitops_dsf.hub.application_sets import placements_followed
 from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.importer.adoption.agreement import check_ranking, check_set
 from gitops_dsf.importer.adoption.applicationset import application_of
+from gitops_dsf.importer.adoption.forms import Form, Group, LiveObject
 from gitops_dsf.importer.adoption.liveset import (
     NotExpressible,
     read_live_set,
-    without_unknown,
+)
+from gitops_dsf.importer.adoption.manifests import (
+    applied_by,
+    as_it_is,
+    authored,
+    merged,
+    namespace_of,
+    scored_placement,
 )
 from gitops_dsf.importer.adoption.placement import ranking_of
 from gitops_dsf.importer.manifest import (
     ImportedObject,
-    authored_metadata,
     is_rendered,
     name_of,
 )
 from gitops_dsf.importer.planned import Import, ImportLine
 from gitops_dsf.pipeline import CheckResult, check_loaded
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.render.applicationsets import application_set
-from gitops_dsf.render.delivery import board_page
 from gitops_dsf.render.placements import placement as rendered_placement
 from gitops_dsf.repository.load import Loaded, value_at
-from gitops_dsf.repository.model.apps import ScoredApplication
-from gitops_dsf.repository.model.base import PRODUCT_API
 from gitops_dsf.sync.locks import new_errors
 
 ADOPTED_KINDS: Final = ("ApplicationSet", "Placement")
 """What runs already and may be adopted."""
-TRACKING_ANNOTATION: Final = "argocd.argoproj.io/tracking-id"
-"""On an object that Argo CD applies: begins with the name of the Application (Argo CD 3.6.1)."""
 _VERSIONS: Final = {
     "ApplicationSet": "argoproj.io/v1alpha1",
     "Placement": "cluster.open-cluster-management.io/v1beta1",
@@ -55,70 +55,6 @@ _NO_LABEL: Final = (
     f"its generator does not name a Placement by the label {PLACEMENT_LABEL}: it reads one page of"
     " a decision, or the decisions of all Placements"
 )
-
-
-class _Form(IntEnum):
-    """How an object is written to git. A later form needs less of the repository's kinds."""
-
-    SCORED = 0
-    AS_IT_IS = 1
-    NOT_AT_ALL = 2
-
-
-@dataclass(kw_only=True)
-class _Live:
-    """An object of the hub, and the form that is tried."""
-
-    data: Mapping[str, Any] = field(repr=False)
-    kind: str
-    name: str
-    form: _Form = _Form.SCORED
-    reason: str = ""
-    """Why it has no better form."""
-
-    def fall_back(self, reason: str, form: _Form | None = None) -> None:
-        """Tries another form from now on: the next one, if none is given.
-
-        What is left alone stays so, for its first reason.
-        """
-        if self.form is _Form.NOT_AT_ALL:
-            return
-        self.form = _Form(min(self.form + 1, _Form.NOT_AT_ALL)) if form is None else form
-        self.reason = reason
-
-
-@dataclass(kw_only=True)
-class _Group:
-    """A Placement and the ApplicationSets that follow it."""
-
-    placement: _Live | None
-    """None if git has it."""
-    name: str
-    """Of the Placement."""
-    sets: list[_Live] = field(default_factory=list)
-
-    def members(self) -> Iterator[_Live]:
-        if self.placement is not None:
-            yield self.placement
-        yield from self.sets
-
-    def settle(self) -> None:
-        """Makes the forms of the members agree.
-
-        A ScoredApplication follows a ScoredPlacement only, and a Placement that no ApplicationSet
-        of the repository follows is none of its business.
-        """
-        placement = self.placement
-        if placement is None:
-            return
-        if placement.form is not _Form.SCORED:
-            for live in self.sets:
-                if live.form < placement.form:
-                    live.fall_back(_of_the_placement(placement), placement.form)
-        if all(live.form is _Form.NOT_AT_ALL for live in self.sets):
-            first = self.sets[0]
-            reason = f"the ApplicationSet {first.name}, which follows it, is not taken"
-            placement.fall_back(reason, _Form.NOT_AT_ALL)
 
 
 def adopt(
@@ -153,7 +89,7 @@ class _Adoption:
         self._home = self._fleet.repository.spec.argocd.namespace
         self._in_git = {(document.kind, document.name) for document in loaded.documents}
         self._files_in_git = {document.file for document in loaded.documents}
-        self._files: dict[str, _Live] = {}
+        self._files: dict[str, LiveObject] = {}
         """The files that are written, and the object of each."""
 
     def run(self) -> None:
@@ -174,29 +110,29 @@ class _Adoption:
         self._planned.files |= texts
         self._report(groups)
 
-    def _groups(self) -> Iterator[_Group]:
+    def _groups(self) -> Iterator[Group]:
         """The ApplicationSets that are asked for, by the Placement that they follow."""
         placements = {
             name_of(data): data
             for data in self._objects
-            if data.get("kind") == "Placement" and _namespace(data) == self._home
+            if data.get("kind") == "Placement" and namespace_of(data) == self._home
         }
-        by_placement: dict[str, _Group] = {}
+        by_placement: dict[str, Group] = {}
         for live in self._sets():
             followed = placements_followed(value_at(live.data, ("spec", "generators")) or [])
             name = followed[0]
             group = by_placement.get(name)
             if group is None:
-                group = _Group(placement=self._placement(placements.get(name)), name=name)
+                group = Group(placement=self._placement(placements.get(name)), name=name)
                 by_placement[name] = group
             group.sets.append(live)
             if len(set(followed)) > 1:
-                live.fall_back("it follows several Placements", _Form.AS_IT_IS)
+                live.fall_back("it follows several Placements", Form.AS_IT_IS)
         for group in by_placement.values():
             self._begin(group)
             yield group
 
-    def _sets(self) -> Iterator[_Live]:
+    def _sets(self) -> Iterator[LiveObject]:
         """The ApplicationSets that are asked for and that git does not have."""
         skipped: Counter[str] = Counter()
         asked = set()
@@ -221,31 +157,32 @@ class _Adoption:
                 else:
                     skipped["ApplicationSet that follows no decision"] += 1
             else:
-                yield _Live(data=data, kind="ApplicationSet", name=name)
+                yield LiveObject(data=data, kind="ApplicationSet", name=name)
         missing = sorted(pattern for pattern in set(self._names) - asked if not is_glob(pattern))
         if missing:
             raise RepositoryError(f"there is no ApplicationSet {missing[0]} in the input")
         self._planned.skipped += [f"{count} {kind}" for kind, count in sorted(skipped.items())]
 
-    def _placement(self, data: Mapping[str, Any] | None) -> _Live | None:
+    def _placement(self, data: Mapping[str, Any] | None) -> LiveObject | None:
         if data is None or is_rendered(data):
             return None
         name = name_of(data)
         if {(kind, name) for kind in _RANKINGS} & self._in_git:
             return None
-        return _Live(data=data, kind="Placement", name=name)
+        return LiveObject(data=data, kind="Placement", name=name)
 
-    def _begin(self, group: _Group) -> None:
+    def _begin(self, group: Group) -> None:
         """Gives the members of a group the first form that is not out of the question."""
         for live in group.members():
             version = _VERSIONS[live.kind]
             if live.data.get("apiVersion") != version:
-                live.fall_back(f"its apiVersion is not {version}", _Form.NOT_AT_ALL)
-            elif _namespace(live.data) != self._home:
+                live.fall_back(f"its apiVersion is not {version}", Form.NOT_AT_ALL)
+            elif namespace_of(live.data) != self._home:
+                # Argo CD looks up decisions in its own namespace only.
                 live.fall_back(
-                    f"it is in the namespace {_namespace(live.data)}, and spec.argocd.namespace of"
-                    f" gitops-dsf.yaml is {self._home}",
-                    _Form.NOT_AT_ALL,
+                    f"it is in the namespace {namespace_of(live.data)}, and spec.argocd.namespace"
+                    f" of gitops-dsf.yaml is {self._home}",
+                    Form.NOT_AT_ALL,
                 )
         if group.placement is not None:
             return
@@ -253,20 +190,20 @@ class _Adoption:
             return
         for live in group.sets:
             if ("Placement", group.name) in self._in_git:
-                live.fall_back(f"git has the Placement {group.name} as it is", _Form.AS_IT_IS)
+                live.fall_back(f"git has the Placement {group.name} as it is", Form.AS_IT_IS)
             elif ("ScoredApplication", group.name) in self._in_git:
                 live.fall_back(
                     f"it follows the decision of the ScoredApplication {group.name}; only a"
                     " ScoredPlacement can be followed by several applications",
-                    _Form.AS_IT_IS,
+                    Form.AS_IT_IS,
                 )
             else:
                 live.fall_back(
                     f"the Placement {group.name}, which it follows, is not in the input",
-                    _Form.NOT_AT_ALL,
+                    Form.NOT_AT_ALL,
                 )
 
-    def _texts(self, groups: Iterable[_Group]) -> dict[str, str]:
+    def _texts(self, groups: Iterable[Group]) -> dict[str, str]:
         """The files of the present forms."""
         self._files = {}
         texts: dict[str, str] = {}
@@ -281,13 +218,13 @@ class _Adoption:
                 texts[file] = emit(document)
         return texts
 
-    def _documents(self, group: _Group) -> list[tuple[_Live, ImportedObject]] | None:
+    def _documents(self, group: Group) -> list[tuple[LiveObject, ImportedObject]] | None:
         """What is written of a group; None if a member has another form from now on."""
         group.settle()
         ranking: ImportedObject | None = None
-        documents: list[tuple[_Live, ImportedObject]] = []
+        documents: list[tuple[LiveObject, ImportedObject]] = []
         placement = group.placement
-        if placement is not None and placement.form is _Form.SCORED:
+        if placement is not None and placement.form is Form.SCORED:
             try:
                 spec = value_at(placement.data, ("spec",)) or {}
                 ranking = ranking_of(spec, self._fleet.scorers)
@@ -295,22 +232,22 @@ class _Adoption:
                 placement.fall_back(str(reason))
                 return None
         for live in group.sets:
-            if live.form is _Form.SCORED:
+            if live.form is Form.SCORED:
                 try:
                     application = application_of(read_live_set(live.data))
                 except NotExpressible as reason:
                     live.fall_back(str(reason))
                     return None
-                application["metadata"] |= _authored(live.data)
+                application["metadata"] |= authored(live.data)
                 documents.append((live, application))
         if placement is not None and ranking is not None:
-            merged = _merged(group, placement, ranking, documents)
-            if merged is not None:
+            whole = merged(group, placement, ranking, documents)
+            if whole is not None:
                 if self._fleet.repository.spec.pace is not None:
                     # A paced Placement is rendered with other weights.
-                    merged["spec"]["moves"]["pace"] = "None"
-                return [(group.sets[0], merged)]
-            documents.insert(0, (placement, _scored_placement(placement, ranking)))
+                    whole["spec"]["moves"]["pace"] = "None"
+                return [(group.sets[0], whole)]
+            documents.insert(0, (placement, scored_placement(placement, ranking)))
         for _, document in documents:
             if document["kind"] == "ScoredApplication":
                 spec = document["spec"]
@@ -320,11 +257,11 @@ class _Adoption:
                     "moves": spec["moves"],
                 }
         for live in group.members():
-            if live.form is _Form.AS_IT_IS:
-                documents.append((live, _as_it_is(live.data)))
+            if live.form is Form.AS_IT_IS:
+                documents.append((live, as_it_is(live.data)))
         return documents
 
-    def _file(self, live: _Live, taken: Mapping[str, str]) -> str:
+    def _file(self, live: LiveObject, taken: Mapping[str, str]) -> str:
         """A file of its own for each object, so that a finding in it is about that object."""
         stem = f"apps/{live.name[:200]}"
         for file in (f"{stem}.yaml", f"{stem}-{live.kind.lower()}.yaml", f"{stem}-adopted.yaml"):
@@ -332,7 +269,7 @@ class _Adoption:
                 return file
         raise RepositoryError(f"there is a file {stem}-adopted.yaml already; rename it")
 
-    def _blame(self, errors: Sequence[Diagnostic], groups: Sequence[_Group]) -> None:
+    def _blame(self, errors: Sequence[Diagnostic], groups: Sequence[Group]) -> None:
         """Gives the objects in whose files errors are another form."""
         blamed: dict[str, Diagnostic] = {}
         for error in errors:
@@ -345,9 +282,9 @@ class _Adoption:
         # The repository had no error before, so one of them brings it.
         for group in groups:
             for live in group.members():
-                live.fall_back(_text(errors[0]), _Form.NOT_AT_ALL)
+                live.fall_back(_text(errors[0]), Form.NOT_AT_ALL)
 
-    def _compare(self, fleet: CheckedFleet, groups: Iterable[_Group]) -> bool:
+    def _compare(self, fleet: CheckedFleet, groups: Iterable[Group]) -> bool:
         """Whether what is rendered means what is live. What does not gets another form."""
         applications = {
             application.metadata.name: application for application in fleet.applications
@@ -356,48 +293,32 @@ class _Adoption:
         is_as_live = True
         for group in groups:
             placement = group.placement
-            if placement is not None and placement.form is _Form.SCORED:
+            if placement is not None and placement.form is Form.SCORED:
                 try:
                     spec = rendered_placement(rendered[group.name])["spec"]
-                    _check_ranking(placement, spec, self._fleet)
+                    check_ranking(placement, spec, self._fleet)
                 except NotExpressible as reason:
                     placement.fall_back(str(reason))
                     is_as_live = False
             for live in group.sets:
-                if live.form is _Form.SCORED:
+                if live.form is Form.SCORED:
                     try:
-                        self._check_set(live, applications[live.name], fleet)
+                        check_set(live, applications[live.name], fleet)
                     except NotExpressible as reason:
                         live.fall_back(str(reason))
                         is_as_live = False
         return is_as_live
 
-    def _check_set(self, live: _Live, application: ScoredApplication, fleet: CheckedFleet) -> None:
-        """Raises NotExpressible if other Applications would be generated."""
-        rendered = application_set(
-            application,
-            namespace=self._home,
-            clusters=fleet.cluster_parameters.get(live.name, ()),
-            board=board_page(fleet.repository.spec),
-        )
-        wanted = read_live_set(live.data)
-        given = read_live_set(rendered)
-        fields = sorted(differing(wanted.spec, given.spec))
-        if fields:
-            raise NotExpressible(f"spec.{fields[0]} has no place in a ScoredApplication")
-        if (wanted.placement, wanted.config_map) != (given.placement, given.config_map):
-            raise NotExpressible("its generator would read another decision")
-
-    def _report(self, groups: Iterable[_Group]) -> None:
+    def _report(self, groups: Iterable[Group]) -> None:
         files = {(live.kind, live.name): file for file, live in self._files.items()}
         for group in groups:
             for live in group.members():
                 file = files.get((live.kind, live.name), "")
                 line = ImportLine(kind=live.kind, name=live.name, file=file, changes=(live.reason,))
-                if live.form is _Form.NOT_AT_ALL:
+                if live.form is Form.NOT_AT_ALL:
                     self._planned.left.append(line)
                     continue
-                if live.form is _Form.AS_IT_IS:
+                if live.form is Form.AS_IT_IS:
                     self._planned.carried.append(line)
                 elif file:
                     kind = (
@@ -406,7 +327,7 @@ class _Adoption:
                     self._planned.added.append(ImportLine(kind=kind, name=live.name, file=file))
                 if live.kind == "ApplicationSet":
                     self._planned.adopted += 1
-                owner = _applied_by(live.data)
+                owner = applied_by(live.data)
                 if owner:
                     self._planned.applied_elsewhere.append(
                         ImportLine(kind=live.kind, name=live.name, file=file, changes=(owner,))
@@ -424,19 +345,6 @@ _RANKINGS: Final = ("Placement", "ScoredApplication", "ScoredPlacement")
 """Kinds of a repository that render a Placement."""
 
 
-def differing(wanted: Any, given: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401
-    """The paths at which two values differ."""
-    if isinstance(wanted, Mapping) and isinstance(given, Mapping):
-        for name in sorted({*wanted, *given}):
-            below = f"{path}.{name}" if path else name
-            if name not in wanted or name not in given:
-                yield below
-            else:
-                yield from differing(wanted[name], given[name], below)
-    elif wanted != given:
-        yield path
-
-
 def _checked_fleet(checked: CheckResult) -> CheckedFleet:
     if checked.fleet is not None:
         return checked.fleet
@@ -448,76 +356,6 @@ def _checked_fleet(checked: CheckResult) -> CheckedFleet:
     )
 
 
-def _check_ranking(placement: _Live, spec: Mapping[str, Any], fleet: CheckedFleet) -> None:
-    """Raises NotExpressible if the rendered Placement would decide otherwise."""
-    live_spec = value_at(placement.data, ("spec",)) or {}
-    wanted = ranking_of(live_spec, fleet.scorers)
-    given = ranking_of(spec, fleet.scorers)
-    fields = sorted(differing(_by_set(wanted), _by_set(given)))
-    if fields:
-        raise NotExpressible(f"the rendered Placement would differ in {fields[0]}")
-
-
-def _by_set(ranking: ImportedObject) -> ImportedObject:
-    """A ranking whose lists without an order are sorted, with every default."""
-    placement = dict(ranking["placement"])
-    placement["clusterSets"] = sorted(placement["clusterSets"])
-    tolerations = placement.get("tolerations", [])
-    placement["tolerations"] = [{"operator": "Equal", **entry} for entry in tolerations]
-    return {**ranking, "placement": placement, "scores": sorted(ranking["scores"], key=str)}
-
-
-def _merged(
-    group: _Group,
-    placement: _Live,
-    ranking: ImportedObject,
-    documents: Sequence[tuple[_Live, ImportedObject]],
-) -> ImportedObject | None:
-    """One ScoredApplication for a Placement and an ApplicationSet of one name, if that says all."""
-    if len(group.sets) != 1 or len(documents) != 1:
-        return None
-    [(live, application)] = documents
-    is_one = (
-        live.name == group.name
-        and _authored(live.data) == _authored(placement.data)
-        and "decisionGroups" not in ranking["placement"]
-    )
-    if not is_one:
-        return None
-    spec = application["spec"]
-    merged: ImportedObject = {"application": spec["application"], **ranking, "moves": spec["moves"]}
-    return {**application, "spec": merged}
-
-
-def _scored_placement(placement: _Live, ranking: ImportedObject) -> ImportedObject:
-    return {
-        "apiVersion": PRODUCT_API,
-        "kind": "ScoredPlacement",
-        "metadata": {"name": placement.name, **_authored(placement.data)},
-        "spec": ranking,
-    }
-
-
-def _as_it_is(data: Mapping[str, Any]) -> ImportedObject:
-    """The manifest of an object without what controllers and tools wrote."""
-    metadata = {"name": name_of(data), "namespace": _namespace(data), **_authored(data)}
-    spec = value_at(data, ("spec",)) or {}
-    if data["kind"] == "ApplicationSet":
-        spec = without_unknown(spec)
-    return {
-        "apiVersion": data["apiVersion"],
-        "kind": data["kind"],
-        "metadata": metadata,
-        "spec": spec,
-    }
-
-
-def _authored(data: Mapping[str, Any]) -> ImportedObject:
-    """The labels and annotations that people wrote."""
-    kept = {field: authored_metadata(data, field) for field in ("labels", "annotations")}
-    return {field: entries for field, entries in kept.items() if entries}
-
-
 def _reads_decisions(generators: Any) -> bool:  # noqa: ANN401 - plain data
     """Whether one of these generators, or one inside of them, reads decisions."""
     if isinstance(generators, list):
@@ -527,22 +365,6 @@ def _reads_decisions(generators: Any) -> bool:  # noqa: ANN401 - plain data
             list(generators.values())
         )
     return False
-
-
-def _applied_by(data: Mapping[str, Any]) -> str:
-    """The Application of Argo CD that applies an object; empty if there is none."""
-    tracking = value_at(data, ("metadata", "annotations", TRACKING_ANNOTATION))
-    return tracking.partition(":")[0] if isinstance(tracking, str) else ""
-
-
-def _of_the_placement(placement: _Live) -> str:
-    if placement.form is _Form.NOT_AT_ALL:
-        return f"the Placement {placement.name}, which it follows, is left: {placement.reason}"
-    return f"the Placement {placement.name}, which it follows, stays as it is: {placement.reason}"
-
-
-def _namespace(data: Mapping[str, Any]) -> str:
-    return str(value_at(data, ("metadata", "namespace")) or "")
 
 
 def _text(error: Diagnostic) -> str:

@@ -1,0 +1,77 @@
+"""What is written to git for live Placements and ApplicationSets, beside what they become.
+
+The labels and annotations of people stay. What tools and controllers wrote goes.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from gitops_dsf.importer.adoption.forms import Group, LiveObject
+from gitops_dsf.importer.adoption.liveset import without_unknown
+from gitops_dsf.importer.manifest import ImportedObject, authored_metadata, name_of
+from gitops_dsf.repository.load import value_at
+from gitops_dsf.repository.model.base import PRODUCT_API
+
+TRACKING_ANNOTATION: Final = "argocd.argoproj.io/tracking-id"
+"""On an object that Argo CD applies: begins with the name of the Application (Argo CD 3.6.1)."""
+
+
+def merged(
+    group: Group,
+    placement: LiveObject,
+    ranking: ImportedObject,
+    documents: Sequence[tuple[LiveObject, ImportedObject]],
+) -> ImportedObject | None:
+    """One ScoredApplication for a Placement and an ApplicationSet of one name, if that says all."""
+    if len(group.sets) != 1 or len(documents) != 1:
+        return None
+    [(live, application)] = documents
+    is_one = (
+        live.name == group.name
+        and authored(live.data) == authored(placement.data)
+        and "decisionGroups" not in ranking["placement"]
+    )
+    if not is_one:
+        return None
+    spec = application["spec"]
+    merged: ImportedObject = {"application": spec["application"], **ranking, "moves": spec["moves"]}
+    return {**application, "spec": merged}
+
+
+def scored_placement(placement: LiveObject, ranking: ImportedObject) -> ImportedObject:
+    return {
+        "apiVersion": PRODUCT_API,
+        "kind": "ScoredPlacement",
+        "metadata": {"name": placement.name, **authored(placement.data)},
+        "spec": ranking,
+    }
+
+
+def as_it_is(data: Mapping[str, Any]) -> ImportedObject:
+    """The manifest of an object without what controllers and tools wrote."""
+    metadata = {"name": name_of(data), "namespace": namespace_of(data), **authored(data)}
+    spec = value_at(data, ("spec",)) or {}
+    if data["kind"] == "ApplicationSet":
+        spec = without_unknown(spec)
+    return {
+        "apiVersion": data["apiVersion"],
+        "kind": data["kind"],
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def authored(data: Mapping[str, Any]) -> ImportedObject:
+    """The labels and annotations that people wrote."""
+    kept = {field: authored_metadata(data, field) for field in ("labels", "annotations")}
+    return {field: entries for field, entries in kept.items() if entries}
+
+
+def applied_by(data: Mapping[str, Any]) -> str:
+    """The Application of Argo CD that applies an object; empty if there is none."""
+    tracking = value_at(data, ("metadata", "annotations", TRACKING_ANNOTATION))
+    return tracking.partition(":")[0] if isinstance(tracking, str) else ""
+
+
+def namespace_of(data: Mapping[str, Any]) -> str:
+    return str(value_at(data, ("metadata", "namespace")) or "")
