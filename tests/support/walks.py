@@ -17,9 +17,12 @@ NEEDS_CONTAINERS: Final = re.compile(
 
 
 def commands(body: str) -> list[tuple[str, list[str]]]:
-    """Each command of a shell session with the lines that it prints."""
+    """Each command of a shell session with the lines that it prints.
+
+    A backslash at the end of a line continues the command.
+    """
     session: list[tuple[str, list[str]]] = []
-    for line in body.splitlines():
+    for line in re.sub(r"\\\n *", "", body).splitlines():
         if line.startswith("$ "):
             session.append((line.removeprefix("$ "), []))
         else:
