@@ -28,9 +28,12 @@ class Seen:
 Opener = Callable[..., tuple[Page, Seen]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser for one test, because no other event loop may begin while it is there."""
+    """A browser for the tests of a file; each page has a context of its own.
+
+    No other event loop may begin while it is there, so these files have no coroutines.
+    """
     with chromium() as running:
         if running is None:
             if os.environ.get("GITOPS_DSF_BROWSER") == "required":
