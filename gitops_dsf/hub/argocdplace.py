@@ -1,7 +1,8 @@
 """Where Argo CD is on a hub, and what imports clusters into it."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from gitops_dsf.hub.unread import Unread
 
@@ -35,3 +36,26 @@ class ArgoCdPlace:
     has_acm_duck_type: bool = False
     unread: tuple[Unread, ...] = ()
     """What may not be read of importers and ConfigMaps."""
+
+
+def argocd_of(importer: Mapping[str, Any]) -> str:
+    """The namespace of the Argo CD that a GitOpsCluster imports into."""
+    server = (importer.get("spec") or {}).get("argoServer") or {}
+    return str(server.get("argoNamespace") or importer["metadata"]["namespace"])
+
+
+def importers_into(objects: Iterable[Mapping[str, Any]], namespace: str) -> list[GitOpsImporter]:
+    """The GitOpsClusters, as the API server sends them, that import into one Argo CD."""
+    importers: list[GitOpsImporter] = []
+    for importer in objects:
+        placement = ((importer.get("spec") or {}).get("placementRef") or {}).get("name")
+        if placement and argocd_of(importer) == namespace:
+            metadata = importer["metadata"]
+            importers.append(
+                GitOpsImporter(
+                    namespace=str(metadata["namespace"]),
+                    name=str(metadata["name"]),
+                    placement=str(placement),
+                )
+            )
+    return importers

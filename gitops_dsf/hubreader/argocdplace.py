@@ -8,7 +8,8 @@ from gitops_dsf.hub.argocdplace import (
     ACM_DUCK_TYPE,
     OPENSHIFT_GITOPS,
     ArgoCdPlace,
-    GitOpsImporter,
+    argocd_of,
+    importers_into,
 )
 from gitops_dsf.hub.resources import GITOPS_CLUSTERS, Resource
 from gitops_dsf.hub.unread import Unread, Why
@@ -35,7 +36,7 @@ def find_argocd(
             if importers.why is not Why.NOT_INSTALLED:
                 unread.append(importers)
             importers = ()
-        namespaces = dict.fromkeys((expected, *map(_argocd_of, importers), OPENSHIFT_GITOPS))
+        namespaces = dict.fromkeys((expected, *map(argocd_of, importers), OPENSHIFT_GITOPS))
         for namespace in namespaces:
             deployments = hub.read(
                 Resource(group="apps", plural="deployments", namespace=namespace), whole
@@ -55,28 +56,11 @@ def find_argocd(
                     namespace=namespace,
                     controller=_name(controllers[0]),
                     accounts=tuple(dict.fromkeys(filter(None, accounts))),
-                    importers=tuple(_importers(importers, namespace)),
+                    importers=tuple(importers_into(importers, namespace)),
                     has_acm_duck_type=isinstance(duck_type, dict),
                     unread=tuple(unread),
                 )
     return None
-
-
-def _importers(objects: tuple[JsonObject, ...], namespace: str) -> Iterator[GitOpsImporter]:
-    for importer in objects:
-        placement = ((importer.get("spec") or {}).get("placementRef") or {}).get("name")
-        if placement and _argocd_of(importer) == namespace:
-            yield GitOpsImporter(
-                namespace=str(importer["metadata"]["namespace"]),
-                name=_name(importer),
-                placement=str(placement),
-            )
-
-
-def _argocd_of(importer: JsonObject) -> str:
-    """The namespace of the Argo CD that a GitOpsCluster imports into."""
-    server = (importer.get("spec") or {}).get("argoServer") or {}
-    return str(server.get("argoNamespace") or importer["metadata"]["namespace"])
 
 
 def _servers(deployments: tuple[JsonObject, ...]) -> Iterator[JsonObject]:

@@ -5,17 +5,18 @@ That is Placements, how Argo CD reads them, and whether Argo CD knows the cluste
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.hub.application_sets import ApplicationSet
+from gitops_dsf.hub.argocdplace import importers_into
 from gitops_dsf.hub.decisions import decided as clusters_of_decisions
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.views.doctor.checks.argocdagent import agent_of
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
-from gitops_dsf.views.doctor.objects import HubObject, name_of, namespace_of
+from gitops_dsf.views.doctor.objects import HubObject, name_of
 from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.wording import names_text, plural
 
@@ -209,18 +210,22 @@ def _add(facts: DoctorFacts, cluster: str) -> str:
     A GitOpsCluster imports the clusters that a Placement in its namespace chooses. A Secret that
     somebody makes by hand would have no owner that renews its token.
     """
-    importers = _importers(facts)
+    importers = importers_into(facts.of(FactSource.GITOPS_CLUSTERS), facts.argocd_namespace)
     chosen = clusters_of_decisions(facts.inputs.snapshot.decisions)
-    for namespace, name, placement in importers:
-        if cluster in chosen.get(f"{namespace}/{placement}", frozenset()):
-            describe = facts.command("-n", namespace, "describe", "gitopscluster", name)
+    for importer in importers:
+        key = f"{importer.namespace}/{importer.placement}"
+        if cluster in chosen.get(key, frozenset()):
+            words = ("-n", importer.namespace, "describe", "gitopscluster", importer.name)
             return (
-                f"{describe}  # its Placement {placement} chooses {cluster}, so its status says why"
+                f"{facts.command(*words)}  # its Placement {importer.placement} chooses {cluster},"
+                " so its status says why"
             )
-    for namespace, name, placement in importers:
-        describe = facts.command("-n", namespace, "describe", "placement", placement)
+    if importers:
+        first = importers[0]
+        words = ("-n", first.namespace, "describe", "placement", first.placement)
         return (
-            f"{describe}  # GitOpsCluster {name} imports what it chooses: let it choose {cluster}"
+            f"{facts.command(*words)}  # GitOpsCluster {first.name} imports what it chooses: let it"
+            f" choose {cluster}"
         )
     if any(map(agent_of, facts.of(FactSource.CLUSTER_SECRETS))):
         return (
@@ -231,23 +236,3 @@ def _add(facts: DoctorFacts, cluster: str) -> str:
         f"argocd cluster add {cluster} --name {cluster}"
         "  # the first is the cluster's context in your kubeconfig"
     )
-
-
-class _Importer(NamedTuple):
-    """A GitOpsCluster that imports clusters into our Argo CD."""
-
-    namespace: str
-    name: str
-    placement: str
-
-
-def _importers(facts: DoctorFacts) -> list[_Importer]:
-    importers: list[_Importer] = []
-    for importer in facts.of(FactSource.GITOPS_CLUSTERS):
-        spec = importer.get("spec") or {}
-        namespace = namespace_of(importer)
-        argocd = (spec.get("argoServer") or {}).get("argoNamespace") or namespace
-        placement = (spec.get("placementRef") or {}).get("name")
-        if argocd == facts.argocd_namespace and placement:
-            importers.append(_Importer(namespace, name_of(importer), str(placement)))
-    return importers
