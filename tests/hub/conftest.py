@@ -42,6 +42,7 @@ LONGEST = (
     "install",
     "frozen_leader",
     "simulator_agrees",
+    "adoption",
     "world_argocd",
     "addon",
     "world_ocm",
