@@ -16,9 +16,11 @@ from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshots.file_format import files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
-from tests.hub.controlplane.api import Client, manifest
+from gitops_dsf.hubreader.facts import read_facts
+from gitops_dsf.views.doctor.facts import FactSource
+from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import hold_for
+from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import OURS, cluster, cluster_set, scorer
 from tests.hub.scenario.placements import (
     PLACEMENT,
@@ -29,6 +31,7 @@ from tests.hub.scenario.placements import (
     publish,
     wait_for_decision,
 )
+from tests.hub.scenario.reconciling import HUB_NAMESPACE
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 
@@ -111,6 +114,11 @@ class Scene:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
         return _ranked(self.run("simulate", "--scores", str(folder), "-o", "json"), name)
+
+
+def _conditions(placement: Object) -> dict[str, str]:
+    conditions = placement.get("status", {}).get("conditions") or []
+    return {item["type"]: item["status"] for item in conditions}
 
 
 def _ranked(text: str, name: str) -> list[str]:
@@ -228,7 +236,40 @@ def test_a_score_of_a_dead_add_on_ranks_on(scene: Scene) -> None:
     memory = {"addOn": {"resource": USAGE, "name": "memClusterAvailable"}}
     scene.places("stale", memory, stickiness=20)
     wait_for_decision(hub, "stale", A, namespace=NAME)
-    placement = hub.get(PLACEMENT, "stale", namespace=NAME)
-    conditions = {item["type"]: item["status"] for item in placement["status"]["conditions"]}
-    assert conditions == {"PlacementSatisfied": "True", "PlacementMisconfigured": "False"}
+    well = {"PlacementSatisfied": "True", "PlacementMisconfigured": "False"}
+    wait_for(
+        lambda: _conditions(hub.get(PLACEMENT, "stale", namespace=NAME)) == well,
+        what="OCM reports nothing",
+    )
     assert "validUntil" not in hub.get(SCORE, USAGE, namespace=A)["status"]
+
+
+def test_doctor_reads_since_when_a_score_is_unchanged(scene: Scene) -> None:
+    hub = scene.hub
+    for name in (A, B, C):
+        usage(hub, name, cpuNodeAvailable=10)
+    node = {"addOn": {"resource": USAGE, "name": "cpuNodeAvailable"}}
+    scene.places("unchanged", node, stickiness=20)
+    wait_for_decision(hub, "unchanged", A, namespace=NAME)
+    publish(hub, B, USAGE, dict.fromkeys(ITEMS, 10))
+    before = _changed_at(scene)
+    assert B in before
+    # An add-on that publishes the same again, as it does every minute, changes nothing.
+    publish(hub, B, USAGE, dict.fromkeys(ITEMS, 10))
+    assert _changed_at(scene)[B] == before[B]
+
+
+def _changed_at(scene: Scene) -> dict[str, str]:
+    """When the status of each score was changed last, as doctor reads it."""
+    facts = read_facts(
+        context="context",
+        kubeconfig=scene.plane.hub.kubeconfig(),
+        hub_namespace=HUB_NAMESPACE,
+        argocd_namespace="argocd",
+    )
+    return {
+        item["metadata"]["namespace"]: entry["time"]
+        for item in facts.of(FactSource.EXTERNAL_SCORES)
+        for entry in item["metadata"].get("managedFields", ())
+        if entry.get("subresource") == "status"
+    }
