@@ -60,6 +60,8 @@ Without it a masked score would look like a missing one.
 """
 MASKS_KEY: Final = "masks"
 """The only key of that ConfigMap: a JSON array of masks."""
+STATUS_CONFIGMAP: Final = "gitops-dsf-status"
+"""ConfigMap in the hub namespace with statuses of scorers that no DynamicScorer can hold."""
 MOVES_CONFIGMAP: Final = "gitops-dsf-moves"
 """ConfigMap in the hub namespace with the ledger of paced moves."""
 ACKNOWLEDGED_STOP_ANNOTATION: Final = "gitops-dsf.io/acknowledged-stop"

@@ -186,6 +186,11 @@ class DynamicScorer(KubernetesObject, frozen=True):
         return self.metadata.name
 
     @property
+    def identity(self) -> str:
+        """Another one after it was deleted and made again. Its name, if it has no object."""
+        return self.metadata.uid or self.metadata.name
+
+    @property
     def score_name(self) -> str:
         """The label ds_score_name of its metric."""
         return self.spec.scoring.params.name or self._synced.name or self.metadata.name

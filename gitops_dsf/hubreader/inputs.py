@@ -17,11 +17,11 @@ from gitops_dsf.hub.moves.waiting import WaitingCopy, read_waits
 from gitops_dsf.hub.multikueue import MultiKueueConfig, any_orders_jobs
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY, MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import PACE_ANNOTATION
-from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.targets import Mask, read_masks
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import HubClient, JsonObject, T, as_type
 from gitops_dsf.hubreader.parts import PartReader
+from gitops_dsf.hubreader.scorers import read_hub_scorers
 from gitops_dsf.hubreader.scores import ScoreReader
 from gitops_dsf.hubreader.snapshot import read_snapshot
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
@@ -50,10 +50,12 @@ def read_inputs(
     Raises HubError.
     """
     parts = PartReader()
-    scorers = parts.take(
-        HubPart.SCORERS,
-        hub.read(resources.SCORERS.within(hub_namespace), as_type(DynamicScorer)),
-    )
+    on_hub = read_hub_scorers(hub, hub_namespace)
+    scorers = parts.take(HubPart.SCORERS, on_hub.scorers)
+    if on_hub.unread_list is not None:
+        parts.unread[HubPart.SCORER_LIST] = on_hub.unread_list
+    if on_hub.unread_status is not None:
+        parts.unread[HubPart.SCORER_STATUS] = on_hub.unread_status
     placements = parts.take(
         HubPart.PLACEMENTS, hub.read(resources.PLACEMENTS, as_type(objects.Placement))
     )
@@ -95,6 +97,8 @@ def read_inputs(
         now=now,
         hub_namespace=hub_namespace,
         scorers=scorers,
+        unlisted_scorers=on_hub.unlisted,
+        crds=on_hub.crds,
         placements=placements,
         application_sets=sets,
         applications=applications,

@@ -32,6 +32,7 @@ from gitops_dsf.hub.names import (
     OCM_GROUP,
     PART_OF_LABEL,
     RECONCILER,
+    STATUS_CONFIGMAP,
 )
 from gitops_dsf.hub.namespaces import owner_on_every_hub
 from gitops_dsf.hub.pace import MOVES_SCORE
@@ -285,7 +286,10 @@ class Uninstaller:
 
     def _created_by_reconciler(self) -> dict[GroupKind, list[Manifest]]:
         """The objects that the reconciler creates on a hub."""
-        names = {LEASE: (RECONCILER,), CONFIGMAP: (SUSPENDED_CONFIGMAP, MOVES_CONFIGMAP)}
+        names = {
+            LEASE: (RECONCILER,),
+            CONFIGMAP: (SUSPENDED_CONFIGMAP, MOVES_CONFIGMAP, STATUS_CONFIGMAP),
+        }
         created: dict[GroupKind, list[Manifest]] = {}
         for kind, wanted in names.items():
             served = self.hub.kind(kind.group, kind=kind.kind)
@@ -473,12 +477,21 @@ class Uninstaller:
             )
 
     def _definitions(self) -> list[str]:
-        """The CustomResourceDefinitions of our kinds that are on the hub."""
+        """The CustomResourceDefinitions on the hub that are ours.
+
+        Those of another program have the same names, and no label of ours.
+        """
         served = self.hub.kind(DEFINITION.group, kind=DEFINITION.kind)
         if served is None:
             return []
-        names = [definition["metadata"]["name"] for definition in crds()]
-        return [name for name in names if self.hub.live(served.path(name=name))]
+        ours: list[str] = []
+        for definition in crds():
+            name = definition["metadata"]["name"]
+            live = self.hub.live(served.path(name=name))
+            labels = (live or {}).get("metadata", {}).get("labels") or {}
+            if labels.get(MANAGED_BY_LABEL) == GENERATOR_MANAGER:
+                ours.append(name)
+        return ours
 
     def _count_scores(self, label: str) -> int:
         served = self.hub.kind(SCORE.group, kind=SCORE.kind)

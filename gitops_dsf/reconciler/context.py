@@ -23,6 +23,7 @@ from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.reconciler.scan import ScoreScanner
+from gitops_dsf.repository.model.repository import Delivery
 
 MAX_ORDERS: Final = 1000
 """Lists for Kueue that wait for the journal. Without a journal nobody takes them."""
@@ -50,10 +51,12 @@ class ControllerContext:
         metrics: ReconcilerMetrics,
         hub_namespace: str,
         argocd_namespace: str,
+        delivery: Delivery | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.api = api
         self.metrics = metrics
+        self.delivery = delivery or Delivery()
         self.clock = clock
         api.on_conflict = lambda resource: metrics.conflicts.labels(resource=resource).inc()
         self.view = HubView(

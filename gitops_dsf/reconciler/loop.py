@@ -27,14 +27,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
-from dsf_runtime.informer import Informer
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.hub.configmaps import ConfigMapPoll
+from gitops_dsf.reconciler.hub.view import Source
 
 INTERVAL_SECONDS: Final = 10.0
 """Between two passes of a controller that does not say when it must look again."""
@@ -48,9 +47,6 @@ CONFLICT_SECONDS: Final = 1.0
 """After a conflict: a moment later the informer shows what the other writer wrote."""
 
 LOG = logging.getLogger(__name__)
-
-Source = Informer[Any] | ConfigMapPoll[Any]
-"""What a controller reads."""
 
 
 class NotReady(Exception):  # noqa: N818 - a state, not a mistake

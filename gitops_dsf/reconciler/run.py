@@ -143,6 +143,7 @@ async def run(
                 metrics=metrics,
                 hub_namespace=settings.spec.hub_namespace,
                 argocd_namespace=settings.spec.argocd.namespace,
+                delivery=settings.spec.delivery,
             )
             views.append(context.view)
             controllers = _controllers(context, fetcher, store_fetcher, settings)

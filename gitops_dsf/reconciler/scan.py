@@ -15,7 +15,7 @@ from gitops_dsf.hub.decisions import clusters_by_placement
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.hub.score_states import EXPIRING_SHARE, grace
-from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.scorers import DynamicScorer, ScorerSpec
 from gitops_dsf.hub.scores import PublishedScore, failures_in, without_failures
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.hub.times import moment_of
@@ -72,8 +72,8 @@ class _ExpectedScorer:
 
 class _LastScan(NamedTuple):
     at: float
-    scorers: set[tuple[str, int]]
-    """UID and generation of the scorers."""
+    scorers: Mapping[str, tuple[str, ScorerSpec]]
+    """What the scan depends on of each scorer, by its name."""
     scan: Scan
 
 
@@ -89,7 +89,7 @@ class ScoreScanner:
         self._lock = asyncio.Lock()
         self._last: _LastScan | None = None
         self._expected: dict[str, _ExpectedScorer] = {}
-        """By the scorer's UID."""
+        """By the scorer's identity."""
 
     async def scan(self) -> Scan:
         """The last scan, or a new one.
@@ -98,9 +98,9 @@ class ScoreScanner:
         """
         async with self._lock:
             scorers = dict(self._view.scorers.items)
-            identities = {
-                (scorer.metadata.uid, scorer.metadata.generation) for scorer in scorers.values()
-            }
+            identities: dict[str, tuple[str, ScorerSpec]] = {}
+            for name, scorer in scorers.items():
+                identities[name] = (scorer.identity, scorer.spec)
             last = self._last
             # The age is less than 0 when the hub's clock turned out to be another.
             if (
@@ -148,7 +148,7 @@ class ScoreScanner:
             for scorer in here:
                 clusters = targets.expected(scorer)
                 expectation = self._expectation(scorer, same.setdefault(clusters, clusters), now)
-                expected[scorer.metadata.uid] = expectation
+                expected[scorer.identity] = expectation
                 assessments[scorer.name] = assess(
                     scorer,
                     late,
@@ -185,7 +185,7 @@ class ScoreScanner:
 
         After a change of their name all its scores are new.
         """
-        before = self._expected.get(scorer.metadata.uid)
+        before = self._expected.get(scorer.identity)
         since: dict[str, float] = {}
         if before is not None:
             patience = grace(scorer.interval)

@@ -7,10 +7,18 @@ import msgspec
 
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.hub.scorerlist import MAX_PARTS
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.works import ClusterWork, shard_of
 from gitops_dsf.render.applicationsets import application_set
 from gitops_dsf.render.hubscorer import configuration
+from gitops_dsf.render.scorerlist import (
+    MAX_PART_BYTES,
+    fits,
+    list_data,
+    scorer_texts,
+    size_of,
+)
 from gitops_dsf.render.works import WorkRenderer, payload_bytes, works_directory
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.declared import Declared
@@ -35,12 +43,14 @@ SHARD_LIMIT_BYTES = 8_000_000
 
 def check_limits(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagnostic]:
     """Reports what OCM's webhook or Argo CD would reject, at the field that people would change."""
-    yield from _works(fleet, {scorer.name: scorer.position for scorer in declared.scorers})
+    scorers = {scorer.name: scorer.position for scorer in declared.scorers}
+    yield from _works(fleet, scorers)
     yield from _application_sets(fleet, declared)
     settings = declared.repository
     if settings is not None:
         yield from _shards(fleet, settings.at("spec", "output", "shards"))
         yield from _hub_configuration(fleet, settings.position)
+        yield from _scorer_list(fleet, scorers, settings.position)
 
 
 def _works(fleet: CheckedFleet, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
@@ -119,6 +129,24 @@ def _hub_configuration(fleet: CheckedFleet, position: Position) -> Iterator[Diag
             "compare with fewer claims and labels (source.clusterLabel), shorten scoring.arguments"
             " and queries, or split the fleet",
         )
+
+
+def _scorer_list(
+    fleet: CheckedFleet, scorers: Mapping[str, Position], position: Position
+) -> Iterator[Diagnostic]:
+    texts = scorer_texts(fleet)
+    data = list_data(texts)
+    if all(map(fits, data.values())):
+        return
+    total = sum(map(size_of, data.values()))
+    largest = max(texts, key=lambda name: len(texts[name]))
+    yield codes.LARGE_LIST.at(
+        scorers.get(largest, position),
+        f"the list of {plural(len(texts), 'scorer')} for the reconciler would be {total} bytes, of"
+        f" which {largest} is the largest; it has room for {MAX_PARTS} ConfigMaps of"
+        f" {MAX_PART_BYTES} bytes",
+        "shorten scoring.arguments and queries, or split the fleet",
+    )
 
 
 def _shards(fleet: CheckedFleet, position: Position) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render import agent
 from gitops_dsf.render.admission import score_policies
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
+from gitops_dsf.render.scorerlist import scorer_list
 from gitops_dsf.render.scorers import masks, open_scorer, scorer, scoring_config
 from gitops_dsf.schema.crd import crds
 
@@ -17,22 +18,24 @@ def platform(fleet: CheckedFleet) -> Iterator[Object]:
     """Yields CRDs, hub namespace, permissions, add-on definition and the DynamicScorers."""
     spec = fleet.repository.spec
     ours = spec.delivers_works
-    # With delivery.mode UpstreamController, upstream's installation has its own CRDs and its own
-    # add-on.
-    if ours:
+    if spec.renders_crds:
         yield from definitions()
     yield {
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": metadata(name=spec.hub_namespace, wave=Wave.FOUNDATIONS, sync_options=KEEP),
     }
+    # With delivery.mode UpstreamController, upstream's installation has its own add-on.
     if ours:
         yield from filled("agent-rights.yaml")
         yield from score_policies(fleet, of_agents=True)
         yield from agent.addon(fleet.repository, (work.addon for work in fleet.works))
         yield masks(fleet.masks, fleet.repository)
+        yield from scorer_list(fleet)
     for effective in fleet.scorers:
-        yield scorer(effective, fleet.by_variant[effective.name], fleet.repository)
+        # Upstream's CRD refuses a scorer without configURL. The list has it all the same.
+        if spec.renders_crds or not effective.spec.scored_by_query:
+            yield scorer(effective, fleet.by_variant[effective.name], fleet.repository)
     for effective in fleet.open_scorers:
         yield open_scorer(effective, fleet.by_variant[effective.name], fleet.repository)
     if not ours and fleet.scoring_config is not None:

@@ -135,7 +135,7 @@ def configuration(repository: FleetRepository) -> str:
     """
     written = repository.model_dump(exclude_defaults=True)["spec"]
     kept: Object = {}
-    for name in ("git", "hubNamespace", "output", "pace"):
+    for name in ("git", "hubNamespace", "output", "pace", "delivery"):
         if name in written:
             kept[name] = written[name]
     reconciler_settings = repository.spec.reconciler

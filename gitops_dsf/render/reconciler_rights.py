@@ -15,8 +15,10 @@ from gitops_dsf.hub.names import (
     MASKS_CONFIGMAP,
     MOVES_CONFIGMAP,
     RECONCILER,
+    STATUS_CONFIGMAP,
 )
 from gitops_dsf.hub.resources import ADDON_GROUP, KUEUE_GROUP
+from gitops_dsf.hub.scorerlist import INDEX_CONFIGMAP, PART_CONFIGMAPS
 from gitops_dsf.render.objects import Object, Wave, filled, rule
 from gitops_dsf.repository.model.repository import FleetRepository
 
@@ -68,8 +70,10 @@ RIGHTS: Final = (
     _right(Where.HUB, "coordination.k8s.io", "leases", "create"),
     _right(Where.HUB, "coordination.k8s.io", "leases", "get, update", RECONCILER),
     _right(Where.HUB, "", "configmaps", "create"),
-    _right(Where.HUB, "", "configmaps", "get, update", MOVES_CONFIGMAP),
+    _right(Where.HUB, "", "configmaps", "get, update", MOVES_CONFIGMAP, STATUS_CONFIGMAP),
     _right(Where.HUB, "", "configmaps", "get", MASKS_CONFIGMAP, MAINTENANCE_CONFIGMAP),
+    # All parts that a list can have: a right must not wait for the list to grow.
+    _right(Where.HUB, "", "configmaps", "get", INDEX_CONFIGMAP, *PART_CONFIGMAPS),
     _right(Where.HUB, "", "events", "create, patch"),
     _right(Where.ARGOCD, SCORE_GROUP, "placementdecisions", "list, watch"),
     _right(Where.ARGOCD, SCORE_GROUP, "placements", "list, watch"),

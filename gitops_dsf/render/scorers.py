@@ -17,8 +17,9 @@ from gitops_dsf.repository.model.scorer import Auth, Scoring, Source
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
-# Upstream's fields, in its order; ours follow. With delivery.mode UpstreamController there are no
-# others, because upstream's CRD is on the hub, and the API server drops what that does not have.
+# In upstream's order; ours follow (dynamic-scoring-framework v0.1.0, which is what
+# multiclusterhub-operator carries). Where upstream's CRDs are on the hub, objects have no others:
+# the API server drops what a CRD does not have, and Argo CD would never be in sync.
 _UPSTREAM_SPEC: Final = (
     "description",
     "configURL",
@@ -29,6 +30,9 @@ _UPSTREAM_SPEC: Final = (
     "scoreDestination",
     "scoreDimensionFormat",
 )
+_KNOWN_OF_SECTION: Final = ("type", "host", "path", "params")
+"""Fields of `source` and of `scoring` that upstream's CRD has, besides `auth`."""
+_KNOWN_SOURCES: Final = frozenset({"Prometheus", "None"})
 _UPSTREAM_SECTION: Final = ("ref", "type", "host", "path", "params", "variants", "auth")
 """The fields of `source` and of `scoring`."""
 
@@ -36,15 +40,14 @@ _UPSTREAM_SECTION: Final = ("ref", "type", "host", "path", "params", "variants",
 def scorer(
     effective: EffectiveScorer, variants: Sequence[EffectiveScorer], repository: FleetRepository
 ) -> Object:
-    """The custom resource; with delivery.mode UpstreamController upstream's fields alone.
+    """The custom resource; with upstream's fields alone where the CRD is not ours.
 
     `variants` is the scorer with each variant of its MetricSource.
     """
     written = effective.declared.value.metadata
-    ours = repository.spec.delivers_works
-    spec = _spec(effective, variants)
-    for section in ("source", "scoring"):
-        spec[section] = _upstream_first(spec[section], _UPSTREAM_SECTION, ours=ours)
+    spec = complete_spec(effective, variants)
+    if not repository.spec.renders_crds:
+        spec = _known_to_upstream(spec)
     return {
         "apiVersion": DSF_API,
         "kind": "DynamicScorer",
@@ -55,7 +58,7 @@ def scorer(
             labels=written.labels,
             annotations=written.annotations,
         ),
-        "spec": _upstream_first(spec, _UPSTREAM_SPEC, ours=ours),
+        "spec": spec,
     }
 
 
@@ -77,6 +80,14 @@ def open_scorer(
         if not spec[section]:
             del spec[section]
     return rendered
+
+
+def complete_spec(effective: EffectiveScorer, variants: Sequence[EffectiveScorer]) -> Object:
+    """The spec with all fields, upstream's first, as the reconciler reads it."""
+    spec = _spec(effective, variants)
+    for section in ("source", "scoring"):
+        spec[section] = _upstream_first(spec[section], _UPSTREAM_SECTION)
+    return _upstream_first(spec, _UPSTREAM_SPEC)
 
 
 def _written_fields(section: Object) -> Object:
@@ -118,11 +129,28 @@ def masks(written: Sequence[Mask], repository: FleetRepository) -> Object:
     )
 
 
-def _upstream_first(section: Object, names: Sequence[str], *, ours: bool) -> Object:
+def _upstream_first(section: Object, names: Sequence[str]) -> Object:
     upstream = {name: section[name] for name in names if name in section}
-    if not ours:
-        return upstream
     return upstream | section
+
+
+def _known_to_upstream(spec: Object) -> Object:
+    """What upstream's CRD keeps of a spec, without what it refuses."""
+    known: Object = {name: spec[name] for name in _UPSTREAM_SPEC if name in spec}
+    for name in ("source", "scoring"):
+        written = spec[name]
+        section = {field: written[field] for field in _KNOWN_OF_SECTION if field in written}
+        # Scoring has a type here, for scorers that have no API; upstream's has none.
+        if name == "scoring":
+            section.pop("type", None)
+        token = (written.get("auth") or {}).get("tokenSecretRef")
+        if token is not None:
+            section["auth"] = {"tokenSecretRef": token}
+        known[name] = section
+    # Without its type, the rest of a source would say something else.
+    if known["source"].get("type", "None") not in _KNOWN_SOURCES:
+        del known["source"]
+    return known
 
 
 def _spec(effective: EffectiveScorer, variants: Sequence[EffectiveScorer]) -> Object:

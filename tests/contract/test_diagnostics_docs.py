@@ -28,8 +28,8 @@ from tools.diagnostics import PAGE, page
 SHOWN = [code for code in CODES.values() if code.bad]
 UNSHOWN = {
     "DSF005", "DSF008", "DSF009", "DSF010", "DSF030", "DSF031", "DSF032", "DSF035", "DSF036",
-    "DSF037", "DSF039", "DSF153", "DSF192", "DSF208", "DSF320", "DSF357", "DSF376", "DSF501",
-    "DSF502", "DSF503",
+    "DSF037", "DSF039", "DSF040", "DSF153", "DSF192", "DSF208", "DSF320", "DSF357", "DSF376",
+    "DSF501", "DSF502", "DSF503",
 }  # fmt: skip
 """Codes without examples, each with a reason in its source."""
 PLACES = {
@@ -51,6 +51,7 @@ PLACES = {
     "DSF037": "clusters/prod.yaml:1:1",
     "DSF038": "apps/web.yaml:4:9",
     "DSF039": "gitops-dsf.yaml:7:10",
+    "DSF040": "scorers/cpu.yaml:4:9",
     "DSF153": "gitops-dsf.yaml:4:9",
     "DSF175": "gitops-dsf.yaml:7:10",
     "DSF176": "scorers/cpu.yaml:19:11",
@@ -120,6 +121,7 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     "DSF039": shell(
         "git init --quiet .. && git -C .. remote add origin https://git.example.com/team/fleet.git"
     ),
+    "DSF040": example(f"{ARGUMENTS}{{text: {'x' * 520_000}}}\n"),
     "DSF153": large_hub_configuration,
     "DSF501": example(f"{ARGUMENTS}{{text: {'x' * 520_000}}}\n"),
     "DSF502": full_shard,

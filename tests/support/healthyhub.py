@@ -11,6 +11,7 @@ from dsf_wire.constants import DSF_GROUP
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.render import agent
 from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.schema.crd import crds
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from gitops_dsf.views.doctor.examine import CHECKS, examine
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
@@ -100,6 +101,7 @@ def _sources() -> dict[FactSource, tuple[Any, ...]]:
             {"metadata": meta("gitops-dsf-config", name)} for name in CLUSTERS
         ),
         FactSource.SCORING_CONFIGS: (),
+        FactSource.SCORER_DEFINITION: (crds()[0],),
         FactSource.RECONCILER_PODS: (),
         FactSource.KUEUE_DEPLOYMENTS: (),
         FactSource.KUEUE_SETTINGS: (),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION
+from tests.support import scorerlists
 from tests.support.apiserver import ApiServer
 
 Object = dict[str, Any]
@@ -284,11 +285,20 @@ def fleet(*, now: datetime = NOW) -> list[Object]:
 def by_path(objects: list[Object]) -> dict[str, list[Object]]:
     """Objects by path, as an API server serves them, with every path of PATHS."""
     found: dict[str, list[Object]] = {path: [] for path in PATHS.values()}
-    for item in objects:
+    for item in [*objects, *_listed(objects)]:
         found[PATHS[item["kind"]]].append(
             {key: value for key, value in item.items() if key != "kind"}
         )
     return found
+
+
+def _listed(objects: list[Object]) -> list[Object]:
+    """The list of the DynamicScorers, unless there are none, or the objects have a list."""
+    scorers = [item for item in objects if item["kind"] == "DynamicScorer"]
+    names = {item["metadata"]["name"] for item in objects if item["kind"] == "ConfigMap"}
+    if not scorers or "gitops-dsf-scorers" in names:
+        return []
+    return scorerlists.config_maps(scorerlists.specs_of(scorers))
 
 
 def hub_with(objects: list[Object], **more: Any) -> ApiServer:

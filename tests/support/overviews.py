@@ -27,9 +27,17 @@ OBSERVED = {
 
 
 def inputs_of(
-    objects: Iterable[Object], *, now: datetime = NOW, unread: Iterable[HubPart] = (), **more: Any
+    objects: Iterable[Object],
+    *,
+    now: datetime = NOW,
+    unread: Iterable[HubPart] = (),
+    unread_list: str = "",
+    **more: Any,
 ) -> StatusInputs:
-    """Returns the inputs as `live` reads them. An unread part is forbidden and has no objects."""
+    """Returns the inputs as `live` reads them. An unread part is forbidden and has no objects.
+
+    `unread_list` is what is wrong with the list of scorers.
+    """
     kinds: dict[str, list[Object]] = {}
     for item in objects:
         kinds.setdefault(item["kind"], []).append(item)
@@ -66,4 +74,8 @@ def inputs_of(
         "moves": next(iter(moves), None),
         "unread": {part: Unread(what=f"{part}.example.com", why=Why.FORBIDDEN) for part in unread},
     }
+    if unread_list:
+        settings["unread"][HubPart.SCORER_LIST] = Unread(
+            what="the list", why=Why.FAILED, verb="get", detail=unread_list
+        )
     return StatusInputs(now=now, **{**settings, **more})

@@ -102,3 +102,104 @@ def samples(
         for item in documents
     ]
     return sorted(found, key=lambda item: str(item["metadata"]["name"]))
+
+
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer"}
+
+
+def _fields(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = list(required)
+    return schema
+
+
+def _one_of(*values: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(values)}
+
+
+def crds() -> list[dict[str, Any]]:
+    """The CRDs of DynamicScorer and DynamicScoringConfig as upstream's v0.1.0 has them.
+
+    Red Hat's operator carries the same. They are written anew here, without descriptions.
+    """
+    token = _fields("key", "name", key=_TEXT, name=_TEXT)
+    auth = _fields("tokenSecretRef", tokenSecretRef=token)
+    query = _fields("query", "range", "step", query=_TEXT, range=_NUMBER, step=_NUMBER)
+    times = _fields("interval", "name", interval=_NUMBER, name=_TEXT)
+    kinds = _one_of("Prometheus", "None")
+    spec = _fields(
+        "configSyncMode",
+        "configURL",
+        "description",
+        configSyncMode=_one_of("Full", "None"),
+        configURL=_TEXT,
+        description=_TEXT,
+        location=_one_of("Internal", "External"),
+        scoreDestination=_one_of("AddOnPlacementScore", "None"),
+        scoreDimensionFormat=_TEXT,
+        scoring=_fields(auth=auth, host=_TEXT, params=times, path=_TEXT),
+        source=_fields(auth=auth, host=_TEXT, params=query, path=_TEXT, type=kinds),
+    )
+    config = _fields(
+        "description",
+        "name",
+        "scoring",
+        "source",
+        description=_TEXT,
+        name=_TEXT,
+        scoring=_fields("params", "path", host=_TEXT, params=times, path=_TEXT),
+        source=_fields("params", "path", host=_TEXT, params=query, path=_TEXT, type=_TEXT),
+    )
+    status = _fields(
+        "healthStatus",
+        healthStatus=_one_of("Active", "Inactive", "Unknown"),
+        lastSyncedConfig=config,
+    )
+    mask = _fields("clusterName", "scoreName", clusterName=_TEXT, scoreName=_TEXT)
+    masks = _fields(masks={"type": "array", "items": mask})
+    return [
+        _crd("DynamicScorer", spec, status),
+        _crd("DynamicScoringConfig", masks, {"type": "object"}),
+    ]
+
+
+def _crd(kind: str, spec: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:
+    group = "dynamic-scoring.open-cluster-management.io"
+    plural = f"{kind.lower()}s"
+    root = _fields(
+        apiVersion=_TEXT, kind=_TEXT, metadata={"type": "object"}, spec=spec, status=status
+    )
+    version = {
+        "name": "v1alpha1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": root},
+        "subresources": {"status": {}},
+    }
+    names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {"group": group, "names": names, "scope": "Namespaced", "versions": [version]},
+    }
+
+
+def misfits(schema: dict[str, Any], value: Any, path: str = "") -> list[str]:
+    """What an API server with this schema drops or refuses of a value."""
+    if schema["type"] == "array":
+        return [text for item in value for text in misfits(schema["items"], item, path)]
+    if "properties" not in schema:
+        wrong = value not in schema["enum"] if "enum" in schema else False
+        return [f"{path}: {value}"] if wrong else []
+    found = [
+        f"{path}.{name} is missing" for name in schema.get("required", []) if name not in value
+    ]
+    for name, inner in value.items():
+        if name not in schema["properties"]:
+            found.append(f"{path}.{name} is unknown")
+        else:
+            found += misfits(schema["properties"][name], inner, f"{path}.{name}")
+    return found

@@ -638,3 +638,15 @@ ELSEWHERE = Code(
         """,
     unshown="it depends on the git repository around the folder",
 )
+
+LARGE_LIST = Code(
+    "DSF040",
+    Severity.ERROR,
+    "more scorers than the list for the reconciler holds",
+    explanation="""
+        The reconciler takes the scorers from ConfigMaps, of which there are eight at most: its
+        rights name each of them. The API server limits the size of each. About 2,000 scorers fit;
+        long `scoring.arguments` and queries take more room.
+        """,
+    unshown="the smallest example has 512,000 bytes",
+)

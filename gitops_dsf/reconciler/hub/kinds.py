@@ -17,6 +17,7 @@ from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn, Placement, PlacementDecision
 from gitops_dsf.hub.placements import PlacementSummary, summary_of
 from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS, SCORERS
+from gitops_dsf.hub.scorerlist import INDEX_CONFIGMAP
 from gitops_dsf.hub.scorers import DynamicScorer
 
 OUR_ADDONS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
@@ -98,10 +99,13 @@ def versioned(raw: msgspec.Raw) -> VersionedApplication:
 def scorer_reference(item: DynamicScorer) -> InvolvedObject:
     """A reference to a DynamicScorer, with its UID.
 
-    So Events about a deleted scorer do not belong to a new one of the same name.
+    So Events about a deleted scorer do not belong to a new one of the same name. A scorer that has
+    no object is told about by the list that names it.
     """
     metadata = item.metadata
     namespace = metadata.namespace or ""
+    if not metadata.uid:
+        return InvolvedObject("v1", "ConfigMap", namespace, INDEX_CONFIGMAP, "")
     return InvolvedObject(
         SCORERS.api_version, "DynamicScorer", namespace, metadata.name, metadata.uid
     )

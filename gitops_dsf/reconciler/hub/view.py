@@ -1,7 +1,7 @@
 """What all controllers see of the hub.
 
-It has one informer for each resource, and polls the rendered ConfigMaps. Not guaranteed: that two
-informers show the same moment.
+It has one informer for each resource, and polls the rendered ConfigMaps, of which one list has the
+scorers. Not guaranteed: that two informers show the same moment.
 """
 
 import asyncio
@@ -37,7 +37,11 @@ from gitops_dsf.reconciler.hub.kinds import (
     scorer,
 )
 from gitops_dsf.reconciler.hub.scorecolumns import ScoreInformer
+from gitops_dsf.reconciler.hub.scorersource import ScorerSource
 from gitops_dsf.reconciler.restarts import keep
+
+Source = Informer[Any] | ConfigMapPoll[Any] | ScorerSource
+"""What a controller reads."""
 
 
 class HubView:
@@ -68,7 +72,9 @@ class HubView:
         decisions = DECISIONS.within(argocd_namespace).path
         sets = APPLICATION_SETS.within(argocd_namespace).path
         applications = APPLICATIONS.within(argocd_namespace).path
-        self.scorers = Informer(api=api, path=scorers, project=scorer)
+        self.scorer_objects = Informer(api=api, path=scorers, project=scorer)
+        """DynamicScorers: where the status of scorers is. What runs is in `scorers`."""
+        self.scorers = ScorerSource(api=api, namespace=hub_namespace, objects=self.scorer_objects)
         self.scores = ScoreInformer(api=api)
         self.clusters = Informer(api=api, path=CLUSTERS.path, project=cluster)
         self.addons = Informer(
@@ -94,7 +100,7 @@ class HubView:
             read=read_maintenance,
         )
         self.informers: Sequence[Informer[Any]] = (
-            self.scorers,
+            self.scorer_objects,
             self.scores,
             self.clusters,
             self.addons,
@@ -106,6 +112,7 @@ class HubView:
         for informer in self.informers:
             informer.on_bug = on_bug
             show_broken(broken, informer, informer.resource)
+        show_broken(broken, self.scorers, self.scorers.resource)
 
     @property
     def waits_for(self) -> str:
@@ -115,6 +122,8 @@ class HubView:
         """
         unread: list[str] = []
         broken: list[str] = []
+        if self.scorers.broken:
+            broken.append(self.scorers.broken)
         for informer in self.informers:
             if not informer.synced.is_set():
                 unread.append(informer.resource)
@@ -124,7 +133,7 @@ class HubView:
         return "; ".join(reasons)
 
     @staticmethod
-    def stale_reason(sources: Iterable[Informer[Any] | ConfigMapPoll[Any]]) -> str:
+    def stale_reason(sources: Iterable[Source]) -> str:
         """Why nothing that depends on these sources may be decided now.
 
         Empty if they are current.
@@ -137,6 +146,7 @@ class HubView:
     async def run(self) -> None:
         sources = {
             **{informer.resource: informer.run for informer in self.informers},
+            self.scorers.resource: self.scorers.run,
             self.masks.name: self.masks.run,
             self.maintenance.name: self.maintenance.run,
         }
@@ -153,10 +163,10 @@ async def follow(
             group.create_task(keep(f"watch of {name}", run, failed=on_bug))
 
 
-def show_broken(gauge: Gauge, informer: Informer[Any], resource: str) -> None:
-    """Shows whether an informer is broken, by the label resource."""
-    gauge.labels(resource=resource).set_function(partial(_is_broken, informer))
+def show_broken(gauge: Gauge, source: Source, resource: str) -> None:
+    """Shows whether a source is broken, by the label resource."""
+    gauge.labels(resource=resource).set_function(partial(_is_broken, source))
 
 
-def _is_broken(informer: Informer[Any]) -> float:
-    return float(bool(informer.broken))
+def _is_broken(source: Source) -> float:
+    return float(bool(source.broken))

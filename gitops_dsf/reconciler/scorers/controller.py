@@ -11,7 +11,7 @@ from typing import Final
 
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.metadata import NO_CONDITION, Condition
-from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.scorers import DynamicScorer, ScorerSpec
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.journal.flapping import SETTLED_CONDITION, FlappingReporter
 from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, run_controller
@@ -19,6 +19,7 @@ from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.freshnessreport import FreshnessReporter
 from gitops_dsf.reconciler.scorers.probes import Prober
 from gitops_dsf.reconciler.scorers.status import StatusWriter, desired_status, scored_before
+from gitops_dsf.reconciler.scorers.statusconfigmap import StatusConfigMap
 from gitops_dsf.sync.fetch import Fetcher
 
 DEBOUNCE_SECONDS: Final = 1.0
@@ -48,6 +49,9 @@ class ScorerController:
         self.prober = Prober(fetcher=fetcher, metrics=context.metrics, allowed=allowed)
         self._reporter = FreshnessReporter(context)
         self._writer = StatusWriter(context)
+        self._kept_apart: StatusConfigMap | None = None
+        if context.delivery.crds == "Existing":
+            self._kept_apart = StatusConfigMap(context)
         self._next_round = 0.0
         """When all scorers are probed again, by the loop's time."""
         self._changed: set[str] = set()
@@ -108,6 +112,8 @@ class ScorerController:
         every score expires.
         """
         view = self._view
+        if self._kept_apart is not None:
+            await self._kept_apart.read()
         outdated = view.stale_reason((view.scores, view.clusters, view.addons))
         if outdated and outdated != self._outdated:
             LOG.warning("the condition Scored of all scorers stays as it is: %s", outdated)
@@ -122,6 +128,10 @@ class ScorerController:
         for scorer in list(view.scorers.items.values()):
             await self._write_status(scorer, scan, outdated=outdated, now=now)
             await asyncio.sleep(0)
+        if self._kept_apart is not None:
+            await self._kept_apart.write(
+                {name: scorer.status for name, scorer in view.scorers.items.items()}
+            )
         return INTERVAL_SECONDS
 
     async def _write_status(
@@ -157,11 +167,14 @@ class ScorerController:
     def _on_scorer(
         self, name: str, before: DynamicScorer | None, after: DynamicScorer | None
     ) -> None:
-        # The generation does not change with the status, which this controller writes itself.
-        if _identity(before) != _identity(after):
+        # Not with the status, which this controller writes itself.
+        if _probed(before) != _probed(after):
             self._changed.add(name)
             self._probe_now.set()
 
 
-def _identity(scorer: DynamicScorer | None) -> tuple[str, int] | None:
-    return None if scorer is None else (scorer.metadata.uid, scorer.metadata.generation)
+def _probed(scorer: DynamicScorer | None) -> tuple[str, int, ScorerSpec] | None:
+    """What a probe depends on."""
+    if scorer is None:
+        return None
+    return scorer.identity, scorer.metadata.generation, scorer.spec

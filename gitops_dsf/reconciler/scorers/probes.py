@@ -183,7 +183,7 @@ class Prober:
         self.health: dict[str, Health] = {}
         """By scorer; a scorer has none before its first probe."""
         self._probed: dict[str, tuple[str, str]] = {}
-        """UID and origin that the results are about."""
+        """Identity of the scorer, and origin, that the results are about."""
         self._config: dict[str, tuple[ConfigSync, int]] = {}
         """With the number of unreachable probes in a row."""
 
@@ -249,7 +249,7 @@ class Prober:
     def _health_before(self, scorer: DynamicScorer) -> Health:
         """The health so far. A scorer that names another origin now starts as Unknown."""
         name = scorer.metadata.name
-        now = (scorer.metadata.uid, origin(scorer.spec.config_url))
+        now = (scorer.identity, origin(scorer.spec.config_url))
         before = self._probed.get(name)
         self._probed[name] = now
         if before is None:

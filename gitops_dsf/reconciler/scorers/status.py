@@ -147,11 +147,43 @@ def _without_messages(status: Mapping[str, Any]) -> dict[str, Any]:
     return {**status, "conditions": conditions}
 
 
+def _known_to_upstream(live: DynamicScorer, status: Mapping[str, Any]) -> dict[str, Any]:
+    """The status of an object whose CRD is upstream's (dynamic-scoring-framework v0.1.0).
+
+    What that CRD does not know stays as it is on the hub, and so does the last /config if the new
+    one is not complete: the API server would refuse the whole status.
+    """
+    known = {**live.status, "healthStatus": status["healthStatus"]}
+    config = status.get("lastSyncedConfig")
+    if config is not None and _is_complete(config):
+        known["lastSyncedConfig"] = config
+    return known
+
+
+def _is_complete(config: Mapping[str, Any]) -> bool:
+    """Whether a /config has every field that upstream's CRD requires."""
+    source = config.get("source")
+    scoring = config.get("scoring")
+    if not {"name", "description"} <= config.keys():
+        return False
+    if not isinstance(source, Mapping) or not isinstance(scoring, Mapping):
+        return False
+    return (
+        {"path", "params"} <= source.keys()
+        and {"path", "params"} <= scoring.keys()
+        and {"query", "range", "step"} <= dict(source["params"]).keys()
+        and {"name", "interval"} <= dict(scoring["params"]).keys()
+    )
+
+
 class StatusWriter:
     """Writes a status that the hub refused again after a pause."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._context = context
+        self._source = context.view.scorers
+        self._is_partial = context.delivery.crds == "Existing"
+        """Whether the status of a DynamicScorer has only upstream's fields."""
         self._path = SCORERS.within(context.view.hub_namespace).path
         self._pauses = Pauses(REFUSED, clock=context.clock)
         """By scorer: the hub refused its status."""
@@ -162,11 +194,42 @@ class StatusWriter:
         """Raises ApiError when the hub takes no statuses now."""
         name = scorer.metadata.name
         change = patch(scorer.status, status)
-        if not change or self._pauses.left(name):
+        if not change and not self._is_partial:
             return
         age = self._context.clock() - self._written.get(name, -math.inf)
         if age < MESSAGE_SECONDS and _without_messages(scorer.status) == _without_messages(status):
             return
+        if self._is_partial:
+            await self._write_part(scorer, status, is_news=bool(change))
+        # Without an object there is nowhere to write it: Argo CD has not made it yet.
+        elif scorer.metadata.uid and await self._patch(scorer, change):
+            self._written[name] = self._context.clock()
+            self._record_events(scorer, status)
+
+    async def _write_part(
+        self, scorer: DynamicScorer, status: Mapping[str, Any], *, is_news: bool
+    ) -> None:
+        """Remembers the status, and writes what upstream's CRD has of it. Raises ApiError."""
+        name = scorer.name
+        live = self._source.live(name)
+        clock = self._context.clock()
+        if is_news:
+            self._written[name] = clock
+            self._source.remember(name, dict(status))
+            self._record_events(scorer, status)
+        elif clock - self._written.get(name, -math.inf) < MESSAGE_SECONDS:
+            # Upstream's controller may write the same fields: both would take turns.
+            return
+        change = {} if live is None else patch(live.status, _known_to_upstream(live, status))
+        if change:
+            self._written[name] = clock
+            await self._patch(scorer, change)
+
+    async def _patch(self, scorer: DynamicScorer, change: Mapping[str, Any]) -> bool:
+        """Whether the hub took it. Raises ApiError when it takes no statuses now."""
+        name = scorer.name
+        if self._pauses.left(name):
+            return False
         metrics = self._context.metrics
         # The UID makes the hub refuse the status of a scorer that was deleted and created again.
         body = {"metadata": {"uid": scorer.metadata.uid}, "status": change}
@@ -179,11 +242,10 @@ class StatusWriter:
                 raise
             pause = self._pauses.failed(name)
             LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
-            return
+            return False
         self._pauses.worked(name)
-        self._written[name] = self._context.clock()
         metrics.patches.inc()
-        self._record_events(scorer, status)
+        return True
 
     def keep_only(self, scorers: Mapping[str, DynamicScorer]) -> None:
         self._pauses.keep_only(scorers)
@@ -201,4 +263,7 @@ class StatusWriter:
             if is_news:
                 message = f"{condition['type']} is {condition['status']}: {condition['message']}"
                 about = scorer_reference(before)
+                if not before.metadata.uid:
+                    # The Event is about the list, which names many.
+                    message = f"scorer {before.name}: {message}"
                 self._context.events.record(about, condition["reason"], message, warning=is_bad)

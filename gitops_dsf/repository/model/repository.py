@@ -391,6 +391,13 @@ class Delivery(Authored):
     """ManifestWork: rendered ManifestWorks do. UpstreamController: the upstream controller does,
     and only the custom resources are rendered, for teams that migrate.
     """
+    # Red Hat's operator writes upstream's CRDs again at each reconcile (multiclusterhub-operator,
+    # pkg/templates/crds/dynamic-scoring-framework), and they lack our fields.
+    crds: Literal["Rendered", "Existing"] = "Rendered"
+    """Who owns the CRDs of DynamicScorer and DynamicScoringConfig. Rendered: this repository.
+    Existing: another program of the hub, such as Advanced Cluster Management, so they are not
+    rendered, and DynamicScorers have only the fields that upstream's CRDs have.
+    """
 
 
 class Output(Authored):
@@ -454,6 +461,11 @@ class FleetRepositorySpec(Authored):
     def delivers_works(self) -> bool:
         """Whether ManifestWorks deliver the configuration; else the upstream controller does."""
         return self.delivery.mode == "ManifestWork"
+
+    @property
+    def renders_crds(self) -> bool:
+        """Whether the CRDs of the hub are ours."""
+        return self.delivers_works and self.delivery.crds == "Rendered"
 
     @property
     def platform(self) -> Platform:

@@ -38,6 +38,7 @@ class FactSource(StrEnum):
     GITOPS_CLUSTERS = "GitOpsClusters"
     OUR_WORKS = "ManifestWorks gitops-dsf-config"
     SCORING_CONFIGS = "DynamicScoringConfigs"
+    SCORER_DEFINITION = "the CRD of DynamicScorer"
     LEASES = "Lease gitops-dsf-reconciler"
     RECONCILER_PODS = "pods of the reconciler"
     KUEUE_DEPLOYMENTS = "Deployments of Kueue"

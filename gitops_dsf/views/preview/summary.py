@@ -2,15 +2,19 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
+from gitops_dsf.hub.scorerlist import INDEX_CONFIGMAP, PART_CONFIGMAPS
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.fields import ChangeKind
 from gitops_dsf.views.preview.scorers import ScorerChange, altered
+
+_LISTS: Final = frozenset({INDEX_CONFIGMAP, *PART_CONFIGMAPS})
+"""ConfigMaps that repeat the scorers, for the reconciler."""
 
 
 class Count(Struct, frozen=True, kw_only=True):
@@ -165,7 +169,7 @@ def _values(fleet: CheckedFleet | None) -> _Values:
             placements[path] = manifest
         elif kind == "applicationset":
             application_sets[path] = manifest
-        elif kind != "dynamicscorer":
+        elif kind != "dynamicscorer" and manifest["metadata"]["name"] not in _LISTS:
             # Scorers are counted as people write them.
             other[path] = manifest
     return _Values(

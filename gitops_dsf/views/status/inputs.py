@@ -11,6 +11,7 @@ from gitops_dsf.hub.moves.waiting import WaitingCopy
 from gitops_dsf.hub.multikueue import MultiKueueConfig
 from gitops_dsf.hub.names import HUB_NAMESPACE
 from gitops_dsf.hub.objects import ManagedClusterAddOn, Placement
+from gitops_dsf.hub.scorerlist import OUR_CRDS
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hub.targets import Mask
@@ -25,6 +26,8 @@ class HubPart(StrEnum):
     SETS = "sets"
     BINDINGS = "bindings"
     SCORERS = "scorers"
+    SCORER_LIST = "scorerList"
+    SCORER_STATUS = "scorerStatus"
     SCORES = "scores"
     ADDONS = "addons"
     MASKS = "masks"
@@ -46,6 +49,11 @@ class StatusInputs:
     hub_namespace: str = HUB_NAMESPACE
     """Where the reconciler and the scorers are."""
     scorers: tuple[DynamicScorer, ...] = ()
+    """Those of the rendered list; the DynamicScorers of the hub if the list was not read."""
+    unlisted_scorers: tuple[str, ...] = ()
+    """DynamicScorers of the hub that are not in the list."""
+    crds: str = OUR_CRDS
+    """What delivery.crds of the rendered fleet says."""
     placements: tuple[Placement, ...] = ()
     application_sets: tuple[ApplicationSet, ...] = ()
     applications: tuple[Application, ...] = ()

@@ -21,6 +21,7 @@ from tests.support.hubobjects import ARGOCD, PATHS, by_path, cluster, fleet, glo
 
 SECRETS = "/api/v1/secrets"
 COLLECTIONS = (
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "/apis/apps/v1/deployments",
     "/apis/apps/v1/statefulsets",
     "/apis/operator.open-cluster-management.io/v1/clustermanagers",

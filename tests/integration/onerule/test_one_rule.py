@@ -172,6 +172,7 @@ async def test_expiry_and_grace_follow_the_interval(
         item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
         assert item is not None
         del item["spec"]["scoreTTLSeconds"]
+        hub.list_scorers(NAMESPACE)
         hub.joined("c1", "c2")
         hub.joined("new", created=from_now(60 - grace))
         hub.joined("old", created=from_now(-grace - 1))

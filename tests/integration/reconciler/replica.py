@@ -14,6 +14,7 @@ from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import ReconcilerMetrics
+from gitops_dsf.repository.model.repository import Delivery
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.support import hubobjects
 from tests.support.apiserver import Object
@@ -29,7 +30,13 @@ class Controller(Protocol):
 class Replica:
     """Its clock stands still until a test moves `now`, unless it gets another one."""
 
-    def __init__(self, api: HubApi, *, clock: Callable[[], float] | None = None) -> None:
+    def __init__(
+        self,
+        api: HubApi,
+        *,
+        clock: Callable[[], float] | None = None,
+        delivery: Delivery | None = None,
+    ) -> None:
         self.now = 1000.0
         self.metrics = ReconcilerMetrics()
         self.context = ControllerContext(
@@ -37,6 +44,7 @@ class Replica:
             metrics=self.metrics,
             hub_namespace=HUB,
             argocd_namespace=ARGOCD,
+            delivery=delivery,
             clock=clock or (lambda: self.now),
         )
         self.view = self.context.view
@@ -74,6 +82,7 @@ async def read_again(view: HubView) -> None:
     await view.masks.refresh()
     for informer in view.informers:
         await informer.refresh()
+    await view.scorers.refresh()
 
 
 def fleet_on(hub: ObjectHub) -> None:

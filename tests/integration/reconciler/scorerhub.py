@@ -11,6 +11,7 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.scorers.probes import FAILURES
+from gitops_dsf.repository.model.repository import Delivery
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.integration.reconciler.replica import Replica, from_now, read_again
 from tests.support.hubobjects import ARGOCD, HUB
@@ -161,8 +162,15 @@ class ScorerHub(ObjectHub):
 class Leader(Replica):
     """One replica that leads. It does nothing until its controller is told to."""
 
-    def __init__(self, api: HubApi, *, fetcher: Fetcher, interval: float) -> None:
-        super().__init__(api, clock=asyncio.get_running_loop().time)
+    def __init__(
+        self,
+        api: HubApi,
+        *,
+        fetcher: Fetcher,
+        interval: float,
+        delivery: Delivery | None = None,
+    ) -> None:
+        super().__init__(api, clock=asyncio.get_running_loop().time, delivery=delivery)
         # Every pass looks at the scores anew.
         self.context.scanner = ScoreScanner(view=self.view, now=api.now, seconds=0)
         self.controller = ScorerController(self.context, fetcher=fetcher, interval=interval)
@@ -188,6 +196,8 @@ class Leader(Replica):
 
 
 @asynccontextmanager
-async def leading(hub: ObjectHub, *, interval: float = 30.0) -> AsyncIterator[Leader]:
+async def leading(
+    hub: ObjectHub, *, interval: float = 30.0, delivery: Delivery | None = None
+) -> AsyncIterator[Leader]:
     async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=20.0)) as fetcher:
-        yield Leader(api, fetcher=fetcher, interval=interval)
+        yield Leader(api, fetcher=fetcher, interval=interval, delivery=delivery)

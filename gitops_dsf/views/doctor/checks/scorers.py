@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.hub.score_states import DEAD, ScoreState
 from gitops_dsf.hub.times import age_text
-from gitops_dsf.views.doctor.facts import DoctorFacts, on_cluster
-from gitops_dsf.views.doctor.finding import DoctorFinding, ok, unknown, warning
+from gitops_dsf.hub.unread import Why
+from gitops_dsf.views.doctor.facts import RIGHTS, DoctorFacts, on_cluster
+from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.wording import names_text, plural
@@ -26,6 +27,29 @@ def scorers(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     for view in views:
         yield from _scorer(facts, view)
     yield ok(_all_scorers(views))
+
+
+def scorer_list(facts: DoctorFacts) -> Iterator[DoctorFinding]:
+    """Does the hub have the whole list of scorers that the reconciler reads?"""
+    unread = facts.missing(HubPart.SCORER_LIST)
+    if unread is not None and unread.why is Why.FAILED:
+        yield error(
+            f"the reconciler keeps the scorers that it knows, or waits: {unread.detail}",
+            f"{facts.in_argocd('get', 'application', 'gitops-dsf-platform')}  # it must be Synced",
+        )
+        return
+    if unread is not None:
+        yield unknown(str(unread), RIGHTS)
+        return
+    unlisted = facts.inputs.unlisted_scorers
+    if unlisted:
+        delete = facts.on_hub("delete", "dynamicscorer", *unlisted)
+        yield warning(
+            f"nothing runs {plural(len(unlisted), 'DynamicScorer')} of the hub, because git does"
+            f" not have it: {names_text(unlisted)}",
+            f"gitops-dsf import, or {delete}",
+        )
+    yield ok(f"the list has {plural(len(facts.inputs.scorers), 'scorer')}")
 
 
 def _all_scorers(views: Sequence[ScorerView]) -> str:

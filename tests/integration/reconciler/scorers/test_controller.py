@@ -394,13 +394,14 @@ def change(hub: ObjectHub, name: str, **spec: object) -> None:
     assert item is not None
     item["spec"] |= spec
     item["metadata"]["generation"] += 1
+    hub.list_scorers(NAMESPACE)
 
 
 @asynccontextmanager
 async def probing(hub: ObjectHub) -> AsyncIterator[HubView]:
-    """A controller that runs. It learns of changes by `view.scorers.refresh()`."""
+    """A controller that runs. It learns of changes by `read_again`."""
     async with leading(hub, interval=1000.0) as leader:
-        await leader.view.scorers.refresh()
+        await read_again(leader.view)
         work = asyncio.create_task(leader.controller.run())
         try:
             yield leader.view
@@ -425,10 +426,10 @@ async def test_a_change_of_one_scorer_is_no_probe_of_the_others(
         await asked(pages, "/two", 1)
         for times in (2, 3):
             change(hub, "one", suspend=times == 2)
-            await view.scorers.refresh()
+            await read_again(view)
             await asked(pages, "/one", times)
         hub.scorer("three", configURL=f"{pages.url}/three", configSyncMode="Full")
-        await view.scorers.refresh()
+        await read_again(view)
         await asked(pages, "/three", 1)
         # Three failures in a row within seconds would be hysteresis in name alone.
         assert (pages.asked["/one"], pages.asked["/two"]) == (3, 1)

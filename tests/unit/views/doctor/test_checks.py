@@ -18,6 +18,7 @@ from gitops_dsf.views.doctor.examine import CHECKS, examine, not_installed
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.objects import images_of, version_of
 from gitops_dsf.views.status.inputs import HubPart
+from tests.support import upstream
 from tests.support.healthyhub import CLUSTERS, altered, conditions, facts, run, workload
 from tests.support.hubobjects import (
     ARGOCD,
@@ -75,6 +76,8 @@ WELL = {
     "cluster-secrets": "Argo CD knows 3 clusters: all that applications may be decided for",
     "argocd-agent": "Argo CD reaches no cluster through argocd-agent",
     "scorers": "2 scorers, 2 of them probed by the reconciler, nothing wrong",
+    "crds": "the CRDs are those that gitops-dsf renders",
+    "scorer-list": "the list has 2 scorers",
     "scores-fresh": "6 scores on 3 clusters, all there and valid",
     "scores-owned": "every score of ours has a scorer and an agent, and no other writer",
     "external-scores": "no Placement ranks by scores of other add-ons",
@@ -97,6 +100,26 @@ def test_a_hub_where_all_is_well_is_well() -> None:
     assert [finding.check for finding in findings] == [check.id for check in CHECKS]
     assert [finding.state for finding in findings] == ["ok"] * len(CHECKS)
     assert {finding.check: finding.message for finding in findings} == WELL
+
+
+def foreign_definition() -> Object:
+    """Upstream's CRD, as an operator wrote it."""
+    definition = upstream.crds()[0]
+    writers = [
+        {"manager": "multiclusterhub-operator", "operation": "Update"},
+        {"manager": "kube-apiserver", "operation": "Update", "subresource": "status"},
+    ]
+    definition["metadata"]["managedFields"] = writers
+    return definition
+
+
+def test_crds_of_another_program_are_well_if_the_fleet_says_so() -> None:
+    given = facts(
+        {FactSource.SCORER_DEFINITION: (foreign_definition(),)}, read={"crds": "Existing"}
+    )
+    assert [(item.state, item.message) for item in run("crds", given)] == [
+        ("ok", "multiclusterhub-operator owns the CRDs, as delivery.crds: Existing says")
+    ]
 
 
 def having(source: FactSource, *objects: Object) -> Given:
@@ -592,6 +615,25 @@ WRONG: dict[str, Given] = {
     ),
     "scorers: warning: Drifted: told": hub(*scorer_with("Drifted", "ConfigSynced")),
     "scorers: warning: Invalid: told": hub(*scorer_with("Invalid", "ConfigSynced")),
+    "crds: error: the hub has no CRD dynamicscorers.dynamic-scoring": having(
+        FactSource.SCORER_DEFINITION
+    ),
+    (
+        "crds: error: multiclusterhub-operator wrote the CRD of DynamicScorer without our fields:"
+        " Argo CD and that program overwrite each other"
+    ): having(FactSource.SCORER_DEFINITION, foreign_definition()),
+    "crds: error: the hub has no CRD dynamicscorers.dynamic-scoring.open-cluster-management.io, and delivery.crds is Existing": (
+        lambda: facts({FactSource.SCORER_DEFINITION: ()}, read={"crds": "Existing"})
+    ),
+    "crds: warning: delivery.crds is Existing, and the CRD of DynamicScorer has all our": seen(
+        crds="Existing"
+    ),
+    "scorer-list: error: the reconciler keeps the scorers that it knows, or waits: told": seen(
+        unread_list="told"
+    ),
+    "scorer-list: warning: nothing runs 1 DynamicScorer of the hub, because git does not": seen(
+        unlisted_scorers=("by-hand",)
+    ),
     (
         "scores-fresh: warning: every score of cluster1 is expired, and counts as 0: its"
         " agent is down"

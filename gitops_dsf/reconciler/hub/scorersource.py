@@ -1,0 +1,191 @@
+"""The scorers, from the list that is rendered for the reconciler.
+
+The ConfigMaps of the list are polled, and each scorer is joined with its DynamicScorer, which has
+UID, generation and status. A DynamicScorer that is not in the list is nobody's business here.
+
+Guarantees: the scorers are always those of one whole list. While the list is missing, half applied
+or broken, the last whole one stays; before there was one, nothing that reads scorers runs. Not
+guaranteed: that list and object are of the same commit, because they are read separately.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import happens_within, monotonic
+from dsf_runtime.informer import STALE_SECONDS, Informer
+from gitops_dsf.hub.metadata import problem_of
+from gitops_dsf.hub.scorerlist import (
+    INDEX_CONFIGMAP,
+    ListConfigMap,
+    ListError,
+    listed_scorer,
+    read_index,
+    read_scorers,
+)
+from gitops_dsf.hub.scorers import DynamicScorer, ScorerSpec
+from gitops_dsf.reconciler.hub.api import HubApi
+
+POLL_SECONDS: Final = 30.0
+"""Between two reads of the list."""
+SETTLE_SECONDS: Final = 1.0
+"""From a changed DynamicScorer to a read of the list: Argo CD applies both in one sync."""
+
+LOG = logging.getLogger(__name__)
+Listener = Callable[[str, DynamicScorer | None, DynamicScorer | None], None]
+
+
+class ScorerSource:
+    """What controllers see of scorers."""
+
+    resource: Final = "scorers"
+
+    def __init__(self, *, api: HubApi, namespace: str, objects: Informer[DynamicScorer]) -> None:
+        """`objects` are the DynamicScorers of the hub namespace."""
+        self._api = api
+        self._namespace = namespace
+        self._objects = objects
+        self._path = f"/api/v1/namespaces/{namespace}/configmaps"
+        self._listed: dict[str, ScorerSpec] = {}
+        self._items: dict[str, DynamicScorer] = {}
+        self._statuses: dict[str, dict[str, Any]] = {}
+        """What `remember` was told."""
+        self._listeners: list[Listener] = []
+        self._read_at: float | None = None
+        """When a whole list was read last."""
+        self._failure = "not read yet"
+        """Why the last read gave no whole list; empty if it did."""
+        self._object_changed = asyncio.Event()
+        self.synced = asyncio.Event()
+        """Set when a whole list was read, and the DynamicScorers were asked for."""
+        objects.compare(self._on_object)
+
+    @property
+    def items(self) -> Mapping[str, DynamicScorer]:
+        """The scorers by name."""
+        return self._items
+
+    @property
+    def broken(self) -> str:
+        """Why the scorers may be outdated; empty if they are current.
+
+        Argo CD applies one ConfigMap after another, so a list that is not whole for a moment is
+        none.
+        """
+        if self._read_at is None:
+            return f"the list of scorers could not be read yet: {self._failure}"
+        if monotonic() - self._read_at > STALE_SECONDS:
+            return (
+                f"the list of scorers could not be read for more than {STALE_SECONDS:g} s:"
+                f" {self._failure}"
+            )
+        return ""
+
+    def compare(self, listener: Listener) -> None:
+        """Calls it with the name of each scorer that changed, and the scorer before and after.
+
+        None before: it is new. None after: it is gone.
+        """
+        self._listeners.append(listener)
+
+    def live(self, name: str) -> DynamicScorer | None:
+        """The DynamicScorer of a scorer, as the hub has it."""
+        return self._objects.items.get(name)
+
+    def remember(self, name: str, status: dict[str, Any]) -> None:
+        """Keeps a status that the DynamicScorer cannot hold, or not the whole of it."""
+        self._statuses[name] = status
+        if name in self._listed:
+            self._join(name)
+
+    async def refresh(self) -> None:
+        """Reads the list once. What gives no whole list is logged, and changes nothing."""
+        try:
+            specs = await self._read()
+        except (ApiError, ListError) as error:
+            failure = str(error)
+            if failure != self._failure:
+                LOG.warning("the scorers stay as they are: %s", failure)
+            self._failure = failure
+        else:
+            self._failure = ""
+            self._read_at = monotonic()
+            self._take(specs)
+            if not self.synced.is_set():
+                # The first status of a scorer goes on from what the leader before wrote.
+                await self._objects.attempted.wait()
+                self._take(specs)
+                self.synced.set()
+
+    async def run(self) -> None:
+        while True:
+            self._object_changed.clear()
+            await self.refresh()
+            if await happens_within(self._object_changed, seconds=POLL_SECONDS):
+                await asyncio.sleep(SETTLE_SECONDS)
+
+    async def _read(self) -> dict[str, ScorerSpec]:
+        """Raises ApiError and ListError."""
+        index = read_index(await self._config_map(INDEX_CONFIGMAP))
+        parts: dict[str, ListConfigMap | None] = {}
+        for name in index.names:
+            parts[name] = await self._config_map(name)
+        return read_scorers(index, parts)
+
+    async def _config_map(self, name: str) -> ListConfigMap | None:
+        """None if there is none. Raises ApiError and ListError."""
+        try:
+            content = await self._api.get(f"{self._path}/{name}")
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+        try:
+            return msgspec.json.decode(content, type=ListConfigMap)
+        except msgspec.ValidationError as error:
+            raise ListError(f"ConfigMap {name}: {problem_of(error)}") from error
+
+    def _take(self, specs: dict[str, ScorerSpec]) -> None:
+        before = self._listed
+        self._listed = specs
+        for name in sorted(before.keys() | specs.keys()):
+            self._join(name)
+
+    def _on_object(
+        self, name: str, before: DynamicScorer | None, after: DynamicScorer | None
+    ) -> None:
+        if name in self._listed:
+            self._join(name)
+        if _version(before) != _version(after):
+            self._object_changed.set()
+
+    def _join(self, name: str) -> None:
+        """Joins a scorer anew, and tells the listeners if it changed."""
+        before = self._items.get(name)
+        spec = self._listed.get(name)
+        after: DynamicScorer | None = None
+        if spec is None:
+            self._items.pop(name, None)
+            self._statuses.pop(name, None)
+        else:
+            after = listed_scorer(
+                name,
+                spec,
+                self.live(name),
+                namespace=self._namespace,
+                status=self._statuses.get(name),
+            )
+            self._items[name] = after
+        if before != after:
+            for listener in self._listeners:
+                listener(name, before, after)
+
+
+def _version(scorer: DynamicScorer | None) -> tuple[str, int] | None:
+    """What changes with the spec, and not with the status."""
+    return None if scorer is None else (scorer.metadata.uid, scorer.metadata.generation)

@@ -1,0 +1,125 @@
+"""The reconciler where another program owns the CRDs: the API server drops conditions, and a scorer
+by query has no object.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from gitops_dsf.repository.model.repository import Delivery
+from tests.integration.reconciler.scorerhub import NAMESPACE, ScorerHub, leading
+from tests.support.apiserver import Key, Object
+from tests.support.pageserver import PageServer
+from tests.support.scorerlists import config_maps, specs_of
+
+KNOWN = {"healthStatus", "lastSyncedConfig"}
+QUERY = {"type": "Query", "params": {"name": "query", "interval": 5}}
+EXISTING = Delivery(crds="Existing")
+
+
+class ForeignCrdHub(ScorerHub):
+    """Keeps of a status what upstream's CRD knows."""
+
+    def _keep(self, key: Key, item: Object) -> None:
+        if key[0] == "dynamicscorers":
+            status = {name: value for name, value in item["status"].items() if name in KNOWN}
+            item = {**item, "status": status}
+        super()._keep(key, item)
+
+    def stored(self, name: str) -> dict[str, Any]:
+        item = self.get("dynamicscorers", name, namespace=NAMESPACE)
+        assert item is not None
+        return dict(item["status"])
+
+    def kept(self, name: str) -> dict[str, Any]:
+        """What the ConfigMap of statuses has of a scorer."""
+        stored = self.get("configmaps", "gitops-dsf-status", namespace=NAMESPACE)
+        return dict(json.loads(stored["data"][name])) if stored else {}
+
+    def reason(self, name: str, kind: str) -> str:
+        [condition] = [item for item in self.kept(name)["conditions"] if item["type"] == kind]
+        return str(condition["reason"])
+
+
+@pytest.fixture
+async def foreign(pages: PageServer) -> AsyncIterator[ForeignCrdHub]:
+    """A hub with a scorer with an API, and one by query, which has no object."""
+    async with ForeignCrdHub(pages.url) as hub:
+        hub.scorer("cpu")
+        hub.lists_scorers = False
+        scorers = [item for (plural, _, _), item in hub.objects.items() if plural == SCORERS]
+        specs = {**specs_of(scorers), "query": {"scoring": QUERY, "scoreTTLSeconds": 900}}
+        hub.put_list(config_maps(specs), namespace=NAMESPACE)
+        hub.joined("c1")
+        hub.masks("[]")
+        yield hub
+
+
+SCORERS = "dynamicscorers"
+
+
+async def test_objects_get_what_their_crd_has_and_a_configmap_the_rest(
+    foreign: ForeignCrdHub,
+) -> None:
+    async with leading(foreign, delivery=EXISTING) as leader:
+        await leader.once()
+        assert foreign.stored("cpu") == {"healthStatus": "Active"}
+        assert foreign.reason("cpu", "Healthy") == "Answers"
+        assert foreign.reason("cpu", "Scored") == "NoScores"
+        assert foreign.reason("query", "Scored") == "NoScores"
+        assert foreign.kept("query")["healthStatus"] == "Inactive"
+        assert foreign.events_about("DynamicScorer") == [("cpu", "NoScores", 1)]
+        assert foreign.events_about("ConfigMap") == [("gitops-dsf-scorers", "NoScores", 1)]
+        writes = len(foreign.writes)
+        await leader.once()
+        assert len(foreign.writes) == writes, "what the API server drops is not written again"
+        foreign.score("c1", "query")
+        foreign.score("c1", "cpu")
+        await leader.once()
+        assert foreign.reason("query", "Scored") == "Fresh"
+        assert leader.metric("scored_clusters", scorer="query", state="fresh") == 1
+
+
+async def test_the_next_leader_goes_on_from_the_configmap(foreign: ForeignCrdHub) -> None:
+    async with leading(foreign, delivery=EXISTING) as first:
+        await first.once()
+        before = foreign.kept("query")["conditions"]
+    async with leading(foreign, delivery=EXISTING) as second:
+        await second.once()
+    assert foreign.kept("query")["conditions"] == before
+    assert foreign.events_about("ConfigMap") == [("gitops-dsf-scorers", "NoScores", 1)]
+
+
+async def test_a_scorer_that_git_removes_leaves_the_configmap(foreign: ForeignCrdHub) -> None:
+    async with leading(foreign, delivery=EXISTING) as leader:
+        await leader.once()
+        assert foreign.kept("query")
+        foreign.put_list(config_maps({}), namespace=NAMESPACE)
+        await leader.once()
+    stored = foreign.get("configmaps", "gitops-dsf-status", namespace=NAMESPACE)
+    assert stored is not None
+    assert stored["data"] == {}
+
+
+async def test_a_page_that_the_crd_would_refuse_is_not_written(
+    foreign: ForeignCrdHub, pages: PageServer
+) -> None:
+    """Upstream's CRD requires every field of lastSyncedConfig, and refuses a whole status."""
+    specs = {
+        "cpu": {
+            "configURL": f"{pages.url}/config",
+            "configSyncMode": "Full",
+            "scoring": {"params": {"name": "cpu", "interval": 5}},
+            "scoreTTLSeconds": 900,
+        }
+    }
+    foreign.put_list(config_maps(specs), namespace=NAMESPACE)
+    async with leading(foreign, delivery=EXISTING) as leader:
+        await leader.once()
+    assert foreign.stored("cpu").keys() <= KNOWN
+    config = foreign.stored("cpu").get("lastSyncedConfig")
+    if config is not None:
+        assert {"name", "description", "source", "scoring"} <= config.keys()
+    assert foreign.reason("cpu", "ConfigSynced")
