@@ -20,6 +20,7 @@ from tests.integration.reconciler.multikueue.kueuehub import (
 )
 from tests.integration.reconciler.replica import in_time
 from tests.support.apiserver import failure
+from tests.support.hubobjects import HUB
 
 
 async def listed(hub: KueueHub, names: str) -> None:
@@ -359,6 +360,7 @@ async def test_a_hub_without_kueue_gets_one_event_and_its_order_when_kueue_comes
 ) -> None:
     async with KueueHub() as hub:
         hub.fleet(a=50, b=40)
+        hub.list_scorers(HUB)
         has_kueue = False
         caplog.set_level("INFO")
         hub.before = lambda seen: (
