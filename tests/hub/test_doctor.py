@@ -276,9 +276,7 @@ def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -
             seen=lambda: clinic.findings(identity=viewer),
         )
         # Hubs with Red Hat Advanced Cluster Management have two kinds more.
-        acm.install_kinds(hub)
-        for crd in acm.crds():
-            stack.callback(hub.delete, acm.CRD, crd["metadata"]["name"])
+        stack.enter_context(acm.kinds(hub))
         assert {
             item["check"]: item["state"] for item in clinic.findings(identity=viewer)
         } == LACKING
@@ -334,9 +332,7 @@ def test_the_upstream_addon_that_an_operator_keeps_stays_without_its_agents(clin
         ),
     ]
     with ExitStack() as stack:
-        acm.install_kinds(hub)
-        for crd in acm.crds():
-            stack.callback(hub.delete, acm.CRD, crd["metadata"]["name"])
+        stack.enter_context(acm.kinds(hub))
         for item in kept:
             hub.apply(item)
             if item["kind"] != "Namespace":
@@ -372,9 +368,7 @@ def test_a_cluster_that_no_gitopscluster_imports_is_told_with_its_placement(clin
     )
     assert secrets
     with ExitStack() as stack:
-        acm.install_kinds(hub)
-        for crd in acm.crds():
-            stack.callback(hub.delete, acm.CRD, crd["metadata"]["name"])
+        stack.enter_context(acm.kinds(hub))
         hub.apply(gitops_cluster)
         clinic.content("cluster-secrets")
         for secret in secrets:

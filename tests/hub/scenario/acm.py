@@ -4,10 +4,12 @@ Its operator is not public as a program that runs here. Its two CRDs are recreat
 that are read, and what it would create are objects.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from tests.hub.controlplane.api import Client, Object, manifest
-from tests.hub.controlplane.waiting import wait_until_served
+from tests.hub.controlplane.waiting import wait_until_gone, wait_until_served
 
 NAMESPACE: Final = "open-cluster-management"
 HUB_KIND: Final = "operator.open-cluster-management.io/v1/MultiClusterHub"
@@ -22,11 +24,20 @@ def crds() -> list[Object]:
     ]
 
 
-def install_kinds(hub: Client) -> None:
-    """Applies the CRDs, and waits until they are served."""
+@contextmanager
+def kinds(hub: Client) -> Iterator[None]:
+    """Serves both kinds for as long as the block runs, and waits until they are gone.
+
+    A CRD that is applied while it is being deleted goes all the same.
+    """
     for crd in crds():
         hub.apply(crd)
     wait_until_served(hub, crds())
+    yield
+    names = [str(crd["metadata"]["name"]) for crd in crds()]
+    for name in names:
+        hub.delete(CRD, name)
+    wait_until_gone(hub, CRD, *names)
 
 
 def multiclusterhub() -> Object:
