@@ -35,8 +35,10 @@ def settle_argocd(
     name, expected = settings
     argocd = find_argocd(context=context, kubeconfig=kubeconfig, expected=expected)
     if isinstance(argocd, Unread):
-        line = f"{SETTINGS_FILE}: spec.argocd was not compared with the hub: {argocd}"
-        print(printable(line), file=sys.stderr)
+        print(
+            printable(f"{SETTINGS_FILE}: spec.argocd was not compared with the hub: {argocd}"),
+            file=sys.stderr,
+        )
         return
     if argocd is None:
         return
