@@ -35,10 +35,10 @@ def run(args: argparse.Namespace) -> int:
         )
     context = None if args.file else chosen_context(args)
     if context is not None:
-        from gitops_dsf.cli.argocdfromhub import settle_argocd
+        from gitops_dsf.cli.settingsfromhub import adapt_settings
 
         # First, because the namespaces of the platform depend on the settings.
-        settle_argocd(
+        adapt_settings(
             args.directory,
             context=context,
             kubeconfig=args.kubeconfig,

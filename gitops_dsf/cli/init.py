@@ -39,9 +39,9 @@ def run(args: argparse.Namespace) -> int:
         lines.append("README.md says what each folder is for.")
     sys.stdout.write(printable_lines(lines))
     if args.context:
-        from gitops_dsf.cli.argocdfromhub import settle_argocd
+        from gitops_dsf.cli.settingsfromhub import adapt_settings
 
-        settle_argocd(target, context=args.context, kubeconfig=args.kubeconfig)
+        adapt_settings(target, context=args.context, kubeconfig=args.kubeconfig)
     return 0
 
 

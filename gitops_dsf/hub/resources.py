@@ -45,6 +45,7 @@ class Resource:
         return description
 
 
+DEFINITIONS: Final = Resource(group="apiextensions.k8s.io", plural="customresourcedefinitions")
 ADDON_GROUP: Final = "addon.open-cluster-management.io"
 CLUSTERS: Final = Resource(group=SCORE_GROUP, plural="managedclusters")
 CLUSTER_SETS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersets")

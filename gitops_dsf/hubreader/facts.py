@@ -15,6 +15,7 @@ from gitops_dsf.hub.resources import (
     ADDONS,
     ADMISSION_CHECKS,
     APPLICATIONS,
+    DEFINITIONS,
     GITOPS_CLUSTERS,
     MULTICLUSTERHUBS,
     MULTIKUEUE_CLUSTERS,
@@ -22,12 +23,12 @@ from gitops_dsf.hub.resources import (
     SCORING_CONFIGS,
     Resource,
 )
+from gitops_dsf.hub.scorerdefinition import SCORER_CRD
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import HubClient, JsonObject, whole
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.views.doctor.checks.argocdagent import PARAMETERS as AGENT_PARAMETERS
 from gitops_dsf.views.doctor.checks.argocdagent import agent_of
-from gitops_dsf.views.doctor.checks.definitions import SCORER_CRD
 from gitops_dsf.views.doctor.checks.kueue import SETTINGS as KUEUE_SETTINGS
 from gitops_dsf.views.doctor.checks.kueue import SETTINGS_KEY as KUEUE_SETTINGS_KEY
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
@@ -95,8 +96,7 @@ def _of_ocm(hub: HubClient) -> Iterator[tuple[FactSource, _Contents]]:
     # Only hubs with Red Hat Advanced Cluster Management serve it.
     yield FactSource.MULTICLUSTERHUBS, _if_served(hub.read(MULTICLUSTERHUBS, whole))
     yield FactSource.UPSTREAM_DEPLOYMENTS, _with_any_label(hub, deployments, UPSTREAM_LABELS)
-    definitions = Resource(group="apiextensions.k8s.io", plural="customresourcedefinitions")
-    yield FactSource.SCORER_DEFINITION, _one(hub.find(definitions, SCORER_CRD))
+    yield FactSource.SCORER_DEFINITION, _one(hub.find(DEFINITIONS, SCORER_CRD))
     yield FactSource.SCORING_CONFIGS, _if_served(hub.read(SCORING_CONFIGS, whole))
 
 

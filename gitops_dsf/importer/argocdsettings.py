@@ -4,38 +4,20 @@ A setting that names an Argo CD that is on the hub stays as people wrote it, and
 decisionReaders that people wrote.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterator
 
 from gitops_dsf.hub.argocdplace import ACM_DUCK_TYPE, ArgoCdPlace
+from gitops_dsf.importer.settings import AdaptedSettings, SettingsFile
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
-from gitops_dsf.repository.yamledit import YamlFile, mirror
-
-KIND: Final = "FleetRepository"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ArgoCdSettings:
-    """The settings with what was found, and what to tell people."""
-
-    text: str
-    """The text of gitops-dsf.yaml; the same as before if nothing changes."""
-    changed: tuple[str, ...]
-    """A line for each change, with its reason."""
-    told: tuple[str, ...]
-    """What else is there, and who owns it."""
-
-
-def with_argocd(text: str, *, name: str, argocd: ArgoCdPlace) -> ArgoCdSettings:
+def with_argocd(text: str, *, name: str, argocd: ArgoCdPlace) -> AdaptedSettings:
     """The settings of the FleetRepository `name` with the namespace and accounts of an Argo CD."""
-    file = YamlFile(text)
-    document = file.find(KIND, name)
-    if document is None or not isinstance(document.get("spec"), Mapping):
-        return ArgoCdSettings(text=text, changed=(), told=())
-    spec = document["spec"]
-    section = dict(spec.get("argocd") or {})
+    file = SettingsFile(text, name=name)
+    section = file.section("argocd")
+    if section is None:
+        return AdaptedSettings(text=text)
     wanted = dict(section)
     changed: list[str] = []
     if section.get("namespace", "argocd") != argocd.namespace:
@@ -53,9 +35,8 @@ def with_argocd(text: str, *, name: str, argocd: ArgoCdPlace) -> ArgoCdSettings:
             " ApplicationSet controller and of the server there"
         )
     if changed:
-        list(mirror(spec, {**spec, "argocd": wanted}))
-        text = file.text
-    return ArgoCdSettings(text=text, changed=tuple(changed), told=tuple(_told(argocd)))
+        text = file.with_section("argocd", wanted)
+    return AdaptedSettings(text=text, changed=tuple(changed), told=tuple(_told(argocd)))
 
 
 def _told(argocd: ArgoCdPlace) -> Iterator[str]:
@@ -71,11 +52,3 @@ def _told(argocd: ArgoCdPlace) -> Iterator[str]:
         )
     for unread in argocd.unread:
         yield str(unread)
-
-
-def name_of_settings(document: Mapping[str, Any]) -> str | None:
-    """The name of a FleetRepository; None for another document."""
-    if document.get("kind") != KIND:
-        return None
-    metadata = document.get("metadata")
-    return str(metadata.get("name")) if isinstance(metadata, Mapping) else None

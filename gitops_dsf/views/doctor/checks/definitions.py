@@ -4,18 +4,15 @@ Red Hat's operator carries upstream's CRDs and writes them again at each reconci
 applies ours, too, both overwrite each other, and the API server drops our fields in between.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
-from dsf_wire.constants import DSF_GROUP, DSF_VERSION
+from gitops_dsf.hub.scorerdefinition import SCORER_CRD, has_our_fields, writers_of
 from gitops_dsf.hub.scorerlist import OUR_CRDS
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
 from gitops_dsf.wording import names_text
 
-SCORER_CRD: Final = f"dynamicscorers.{DSF_GROUP}"
-_OUR_FIELD: Final = "scoreTTLSeconds"
-"""A field of the spec that upstream's CRD lacks (dynamic-scoring-framework v0.1.0)."""
 _CHANGE: Final = "in gitops-dsf.yaml, render and merge"
 
 
@@ -33,7 +30,7 @@ def crds(facts: DoctorFacts) -> Iterator[DoctorFinding]:
                 f"write delivery.crds: Rendered {_CHANGE}",
             )
         return
-    if is_ours(definition):
+    if has_our_fields(definition):
         if renders:
             yield ok("the CRDs are those that gitops-dsf renders")
         else:
@@ -43,7 +40,7 @@ def crds(facts: DoctorFacts) -> Iterator[DoctorFinding]:
                 f"write delivery.crds: Rendered {_CHANGE}, unless another program owns the CRDs",
             )
         return
-    owners = names_text(_writers(definition)) or "another program"
+    owners = names_text(writers_of(definition)) or "another program"
     if renders:
         yield error(
             f"{owners} wrote the CRD of DynamicScorer without our fields: Argo CD and that program"
@@ -52,23 +49,3 @@ def crds(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         )
     else:
         yield ok(f"{owners} owns the CRDs, as delivery.crds: Existing says")
-
-
-def is_ours(definition: Mapping[str, Any]) -> bool:
-    """Whether a CRD of DynamicScorer has our fields."""
-    for version in definition.get("spec", {}).get("versions") or ():
-        if version.get("name") != DSF_VERSION:
-            continue
-        schema = version.get("schema", {}).get("openAPIV3Schema", {})
-        spec = schema.get("properties", {}).get("spec", {})
-        return _OUR_FIELD in spec.get("properties", {})
-    return False
-
-
-def _writers(definition: Mapping[str, Any]) -> list[str]:
-    """The programs that wrote the CRD, without those that write its status."""
-    writers: set[str] = set()
-    for entry in definition["metadata"].get("managedFields") or ():
-        if not entry.get("subresource"):
-            writers.add(str(entry.get("manager", "")))
-    return sorted(writers)
