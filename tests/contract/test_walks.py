@@ -59,13 +59,14 @@ def test_the_files_of_the_page_about_openshift_make_a_valid_fleet(tmp_path: Path
     """docs/start/acm.md: its settings, its Placement with the binding, and its MetricSource."""
     fleet = tmp_path / "fleet"
     scaffold(target=fleet, name="fleet")
-    settings, clusters, importer, source = (
+    settings, clusters, importer, source, delivery = (
         block.text for block in blocks(ROOT / "docs/start/acm.md") if block.language == "yaml"
     )
     argocd = settings.partition("  argocd:\n")[2]
     text = (fleet / "gitops-dsf.yaml").read_text("utf-8")
     assert "    namespace: argocd\n" in text
     text = text.replace("    namespace: argocd\n", argocd)
+    text = text.replace("\nspec:\n", "\nspec:\n" + delivery.partition("spec:\n")[2], 1)
     (fleet / "gitops-dsf.yaml").write_text(text, encoding="utf-8")
     (fleet / "apps/argocd-clusters.yaml").write_text(clusters, encoding="utf-8")
     (fleet / "config").mkdir()
@@ -76,6 +77,7 @@ def test_the_files_of_the_page_about_openshift_make_a_valid_fleet(tmp_path: Path
     rendered = fleet / "rendered/delivery"
     placement = yamlfast.load(importer)["spec"]["placementRef"]["name"]
     assert f"name: {placement}\n" in (rendered / f"placement.{placement}.yaml").read_text("utf-8")
+    assert not list((fleet / "rendered").rglob("customresourcedefinition.*"))
 
 
 def test_scores_of_other_add_ons_rank_as_their_page_says(tmp_path: Path) -> None:
