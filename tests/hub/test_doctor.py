@@ -355,7 +355,7 @@ def test_the_upstream_addon_that_an_operator_keeps_stays_without_its_agents(clin
 def test_a_cluster_that_no_gitopscluster_imports_is_told_with_its_placement(clinic: Clinic) -> None:
     """The objects of docs/start/acm.md, in the namespace of the Argo CD that is here."""
     hub = clinic.hub
-    _, clusters, importer, _ = (
+    _, clusters, importer, *_ = (
         block.text for block in blocks(ROOT / "docs/start/acm.md") if block.language == "yaml"
     )
     objects = [
