@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_dsf.errors import RepositoryError
+from gitops_dsf.hub.scorerlist import PART_CONFIGMAPS
 from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
+from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
 from gitops_dsf.wording import plural
 
@@ -23,6 +25,7 @@ TEMPORARY_PREFIX = ".gitops-dsf-"
 TEMPORARY_SUFFIX = ".tmp"
 WORK_SUFFIX = ".manifestwork.yaml"
 SCORER_PREFIX = "platform/dynamicscorer."
+_LIST_PARTS = frozenset(f"platform/configmap.{name}.yaml" for name in PART_CONFIGMAPS)
 HARMLESS_NAMES = frozenset({".gitkeep", "README.md"})
 """Names of files that people keep in folders, and that no tool of Argo CD reads."""
 
@@ -60,7 +63,7 @@ class Changes:
     works_before: int
     works_dropped: int
     scorers_dropped: int
-    """How many DynamicScorers would be deleted if none would be left; else 0."""
+    """How many scorers would be gone if none would be left; else 0."""
 
     @property
     def is_clean(self) -> bool:
@@ -136,7 +139,7 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         works_before=len(works),
         # Compared by file name: a ManifestWork that moves to another shard is not dropped.
         works_dropped=len(works - _works(tree.files)),
-        scorers_dropped=_scorers_dropped(tree, removed),
+        scorers_dropped=_scorers_dropped(tree, folder, removed),
     )
 
 
@@ -145,11 +148,43 @@ def _is_temporary(path: str) -> bool:
     return path.endswith(TEMPORARY_SUFFIX) and _file_name(path).startswith(TEMPORARY_PREFIX)
 
 
-def _scorers_dropped(tree: RenderedTree, removed: Iterable[str]) -> int:
-    """How many DynamicScorers would be deleted if none would be left; else 0."""
-    if any(path.startswith(SCORER_PREFIX) for path in tree.files):
+def _scorers_dropped(tree: RenderedTree, folder: SafeFolder | None, removed: Iterable[str]) -> int:
+    """How many scorers would be gone if none would be left; else 0.
+
+    A scorer is in the list, and it has an object of its own where the CRD of the hub takes it.
+    """
+    if folder is None or any(_has_scorers(path) for path in tree.files):
         return 0
-    return sum(path.startswith(SCORER_PREFIX) for path in removed)
+    names: set[str] = set()
+    unreadable = 0
+    for path in filter(_has_scorers, removed):
+        if path.startswith(SCORER_PREFIX):
+            names.add(path.removeprefix(SCORER_PREFIX).removesuffix(".yaml"))
+            continue
+        listed = _listed_scorers(folder, path)
+        names |= listed
+        unreadable += not listed
+    # A part holds one scorer at least, also one that a merge left with markers of a conflict.
+    return max(len(names), unreadable)
+
+
+def _has_scorers(path: str) -> bool:
+    # A part of the list is rendered only if it holds scorers; the index is rendered always.
+    return path.startswith(SCORER_PREFIX) or path in _LIST_PARTS
+
+
+def _listed_scorers(folder: SafeFolder, path: str) -> set[str]:
+    """The names of the scorers in a part of the list; empty if it cannot be read."""
+    try:
+        text = folder.read(path, limit=_MAX_OWN_BYTES).decode()
+    except (OSError, UnicodeDecodeError):
+        return set()
+    names: set[str] = set()
+    for document in load_text(text, file=path).documents:
+        data = document.data.get("data")
+        if isinstance(data, dict):
+            names.update(map(str, data))
+    return names
 
 
 def unwanted(files: Iterable[tuple[str, bool]], known: Container[str]) -> tuple[str, ...]:

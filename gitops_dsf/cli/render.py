@@ -160,8 +160,8 @@ def _write(tree: RenderedTree, out: Path, changes: Changes, *, allow_shrink: boo
         # scores.
         print(
             printable(
-                f"this render would drop every DynamicScorer ({changes.scorers_dropped}): are all"
-                " the files of scorers/ there? If it is meant, add --allow-shrink"
+                f"this render would drop every scorer ({changes.scorers_dropped}): are all the"
+                " files of scorers/ there? If it is meant, add --allow-shrink"
             ),
             file=sys.stderr,
         )

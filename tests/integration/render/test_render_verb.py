@@ -19,6 +19,8 @@ from tests.support.rendering import scorer
 
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 
+EXISTING = {"crds": "Existing"}
+
 
 def render(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return gitops_dsf("render", *arguments, cwd=cwd)
@@ -45,6 +47,14 @@ def sources(
     return fleets.FleetSources(
         settings=settings, documents=(*documents, *(scorers or (scorer("cpu"),)))
     )
+
+
+def by_query(name: str, **spec: Any) -> dict[str, Any]:
+    """A scorer without a scoring API."""
+    source = {"host": "http://prometheus.monitoring.svc:9090", "params": {"query": "avg(up)"}}
+    scoring = {"type": "Query", "params": {"name": name, "interval": 60}}
+    document = {"description": "Up", "source": source, "scoring": scoring, **spec}
+    return fleets.document(DSF, "DynamicScorer", name, document)
 
 
 @pytest.fixture
@@ -283,10 +293,7 @@ class TestShrinking:
             path.unlink()
         done = render(cwd=fleet)
         assert (done.returncode, done.stdout) == (1, "")
-        assert (
-            "would drop every DynamicScorer (1): are all the files of scorers/ there?"
-            in done.stderr
-        )
+        assert "would drop every scorer (1): are all the files of scorers/ there?" in done.stderr
         assert content(fleet / "rendered") == before
         assert render("--allow-shrink", cwd=fleet).returncode == 0
 
@@ -294,6 +301,38 @@ class TestShrinking:
         render(cwd=suspended)
         fleets.write(suspended, sources(2, scorers=(scorer("cpu", suspend=True),)))
         assert render(cwd=suspended).returncode == 0
+
+    def test_scorers_that_have_no_object_count(self, tmp_path: Path) -> None:
+        """With delivery.crds Existing, scorers by query are in the list alone."""
+        queries = (by_query("load"), by_query("idle"))
+        fleet = fleets.write(tmp_path / "fleet", sources(2, scorers=queries, delivery=EXISTING))
+        assert render(cwd=fleet).returncode == 0
+        before = content(fleet / "rendered")
+        assert not [path for path in before if path.startswith("platform/dynamicscorer.")]
+        for path in (fleet / "scorers").iterdir():
+            path.unlink()
+        done = render(cwd=fleet)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "would drop every scorer (2): are all the files of scorers/ there?" in done.stderr
+        assert content(fleet / "rendered") == before
+        part = fleet / "rendered/platform/configmap.gitops-dsf-scorers-0.yaml"
+        part.write_bytes(b"<<<<<<< ours\n" + part.read_bytes())
+        assert "would drop every scorer (1)" in render(cwd=fleet).stderr, "it holds one at least"
+        assert render("--allow-shrink", cwd=fleet).returncode == 0
+
+    def test_scorers_that_lose_only_their_objects_are_not_dropped(self, tmp_path: Path) -> None:
+        """They stay in the list when delivery.crds becomes Existing, and when all are suspended."""
+        queries = (by_query("load"), by_query("idle"))
+        fleet = fleets.write(tmp_path / "fleet", sources(2, scorers=queries))
+        assert render(cwd=fleet).returncode == 0
+        assert (fleet / "rendered/platform/dynamicscorer.load.yaml").exists()
+        fleets.write(fleet, sources(2, scorers=queries, delivery=EXISTING))
+        done = render(cwd=fleet)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert not (fleet / "rendered/platform/dynamicscorer.load.yaml").exists()
+        suspended = (by_query("load", suspend=True), by_query("idle", suspend=True))
+        fleets.write(fleet, sources(2, scorers=suspended, delivery=EXISTING))
+        assert render(cwd=fleet).returncode == 0
 
 
 class TestLimits:
