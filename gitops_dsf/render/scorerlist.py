@@ -56,6 +56,8 @@ def scorer_texts(fleet: CheckedFleet) -> dict[str, str]:
     texts: dict[str, str] = {}
     for effective in (*fleet.scorers, *fleet.open_scorers):
         spec = complete_spec(effective, fleet.by_variant[effective.name])
+        # A description is for people, who find it in the DynamicScorer. Here it would only count.
+        spec.pop("description", None)
         texts[effective.name] = lines_of_json(spec)
     return dict(sorted(texts.items()))
 

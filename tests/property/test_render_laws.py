@@ -233,11 +233,14 @@ def test_a_removed_scorer_changes_the_works_that_carried_it(
         if gone not in hub_scorers or hub_scorers == [gone]
         else set()
     )
+    # The list for the reconciler: the index, and the one part that so few scorers need.
+    listed = {path for path in content(before.tree) if "configmap.gitops-dsf-scorers" in path}
     assert changed - of_hub_scorer == {
         *carried,
         *moved_agents(before, after),
         *templates(before, after),
         f"platform/dynamicscorer.{gone}.yaml",
+        *listed,
         *policy,
         "INVENTORY",
         *masks,
