@@ -1241,6 +1241,10 @@ def _upstream() -> Iterator[tuple[str, Documents]]:
         "{clusterSelector: {}, scoreName: cpu_score}",
     ):
         yield f"upstream: mask {mask}", upstream(BARE, config=masks(mask))
+    for crds in ("Existing", "Rendered"):
+        for mode in ("UpstreamController", "ManifestWork"):
+            delivery = f"delivery: {{mode: {mode}, crds: {crds}}}"
+            yield case(delivery, settings=settings(delivery), scorers=BARE)
 
 
 def _more() -> Iterator[tuple[str, Documents]]:

@@ -11,7 +11,7 @@ OURS = {"app.kubernetes.io/managed-by": "gitops-dsf"}
 
 
 def config_maps(
-    specs: Mapping[str, Mapping[str, Any]], *, namespace: str = HUB
+    specs: Mapping[str, Mapping[str, Any]], *, namespace: str = HUB, crds: str = "Rendered"
 ) -> list[dict[str, Any]]:
     """The ConfigMaps of a list with these specs, by the name of the scorer."""
     texts = {name: json.dumps(spec, indent=2) for name, spec in sorted(specs.items())}
@@ -22,7 +22,7 @@ def config_maps(
             "metadata": {"name": name, "namespace": namespace, "labels": OURS},
             "data": data,
         }
-        for name, data in list_data(texts).items()
+        for name, data in list_data(texts, crds=crds).items()
     ]
 
 

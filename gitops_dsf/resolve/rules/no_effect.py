@@ -48,6 +48,12 @@ def _declared_scorers(context: Context) -> Iterator[_Place]:
             yield _Place(scorer.document, ("spec",))
 
 
+def _settings_of_upstream(context: Context) -> Iterator[_Place]:
+    """The settings, if the upstream controller delivers."""
+    if context.is_upstream:
+        yield _Place(context.repository.document, ("spec",))
+
+
 def _scorers_where(
     chosen: Callable[[EffectiveScorer], bool],
 ) -> Callable[[Context], Iterator[_Place]]:
@@ -109,6 +115,14 @@ _ROWS: Final = (
         " scoring.auth.clientCertificateSecretRef",
         "{field} has no effect with delivery.mode UpstreamController",
         "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml",
+    ),
+    _Row(
+        # Upstream's installation brings the CRDs, so none are rendered.
+        codes.UPSTREAM_ONLY,
+        _settings_of_upstream,
+        "delivery.crds",
+        "{whole} has no effect with delivery.mode UpstreamController: no CRDs are rendered",
+        "remove it, or write delivery.mode: ManifestWork",
     ),
     _Row(
         codes.FIELD_OF_AN_API,

@@ -36,6 +36,7 @@ from tests.support.hubobjects import (
     scorer,
 )
 from tests.support.outputs import check_output
+from tests.support.scorerlists import config_maps
 
 PAGE = Path(__file__).parents[3] / "docs/operate/status.md"
 
@@ -468,3 +469,74 @@ def test_adopted_applications_are_shown(serve: Serve, run: Run) -> None:
         "cluster1-shop",
         "running",
     )
+
+
+def _condition(kind: str, status: str, reason: str) -> Object:
+    return {"type": kind, "status": status, "reason": reason, "message": ""}
+
+
+def foreign_crds(*, crds: str = "Existing", statuses: bool = True) -> list[Object]:
+    """A hub with upstream's CRD: it keeps no conditions, and has no object of a scorer by query.
+
+    The reconciler keeps the statuses of both scorers in a ConfigMap.
+    """
+    moment = now()
+    api = scorer("api", mode="Full", health="Inactive")
+    del api["status"]["conditions"]
+    by_query = {"scoring": {"type": "Query", "params": {"name": "query", "interval": 60}}}
+    specs = {"api": api["spec"], "query": {**by_query, "scoreTTLSeconds": 900}}
+    listed = [{"kind": "ConfigMap", **item} for item in config_maps(specs, crds=crds)]
+    healthy = _condition("Healthy", "False", "Timeout")
+    synced = _condition("ConfigSynced", "False", "Drifted")
+    scored = _condition("Scored", "False", "NoScores")
+    kept = {
+        "api": {"healthStatus": "Inactive", "conditions": [healthy, synced]},
+        "query": {"healthStatus": "Inactive", "conditions": [scored]},
+    }
+    data = {name: json.dumps(status) for name, status in kept.items()}
+    status_map = of("ConfigMap", meta("gitops-dsf-status", HUB), data=data)
+    return [
+        *joined("cluster1"),
+        global_set(),
+        binding(),
+        api,
+        *listed,
+        *([status_map] if statuses else []),
+        score("cluster1", "api", 50, now=moment),
+        masks(),
+    ]
+
+
+def test_where_the_crds_are_of_another_program_statuses_come_from_the_configmap(
+    serve: Serve, run: Run
+) -> None:
+    ran = run(serve(foreign_crds()), "status", "-o", "json")
+    assert ran.returncode == 0, ran.stderr
+    shown = {item["name"]: item for item in json.loads(ran.stdout)["scorers"]}
+    reasons = {
+        name: {item["type"]: item["reason"] for item in scorer["conditions"]}
+        for name, scorer in shown.items()
+    }
+    assert reasons == {
+        "api": {"Healthy": "Timeout", "ConfigSynced": "Drifted"},
+        "query": {"Scored": "NoScores"},
+    }
+    text = run(serve(foreign_crds()), "status").stdout
+    assert re.search(r"api .*Inactive \(Timeout\) .*Drifted", text)
+    assert re.search(r"query .*Inactive \(NoScores\)", text)
+
+
+@pytest.mark.parametrize(
+    ("crds", "statuses"),
+    [("Existing", False), ("Rendered", True)],
+    ids=["not written yet", "left from before"],
+)
+def test_without_statuses_in_a_configmap_the_objects_have_them(
+    serve: Serve, run: Run, crds: str, statuses: bool
+) -> None:
+    """With our CRDs the objects are right, whatever a ConfigMap of an earlier setting says."""
+    ran = run(serve(foreign_crds(crds=crds, statuses=statuses)), "status")
+    assert ran.returncode == 0, ran.stderr
+    assert re.search(r"api .*Inactive .*not probed", ran.stdout)
+    assert re.search(r"query .*no API", ran.stdout)
+    assert "Drifted" not in ran.stdout
