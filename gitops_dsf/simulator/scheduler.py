@@ -72,18 +72,26 @@ def read_now(now: object) -> datetime:
 
 def simulate_placement(placement: Placement, *, state: HubState, now: datetime) -> Verdict:
     """Like `simulate`, for a Placement that need not be among the hub's objects."""
+    own = prioritizers.own_decisions(placement, state)
+    try:
+        membership = state.membership_of(placement)
+    except MembershipError as error:
+        return Verdict(
+            source=placement,
+            state=state,
+            now=now,
+            outcome=Outcome.FAILED,
+            current=own,
+            sync_error=str(error),
+        )
     start = Verdict(
         source=placement,
         state=state,
         now=now,
         outcome=_outcome(placement),
-        current=prioritizers.own_decisions(placement, state),
+        current=own,
+        membership=membership,
     )
-    try:
-        membership = state.membership_of(placement)
-    except MembershipError as error:
-        return replace(start, outcome=Outcome.FAILED, sync_error=str(error))
-    start = replace(start, membership=membership)
     # OCM ends the pass of a Placement that is deleted or disabled before all of this. Here it goes
     # on, so that people see what would be decided without that.
     try:
