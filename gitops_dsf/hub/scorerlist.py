@@ -85,10 +85,10 @@ def read_index(config_map: ListConfigMap | None) -> ListIndex:
         raise ListError(f"ConfigMap {INDEX_CONFIGMAP} has no key {INDEX_KEY}")
     try:
         # The format comes first: of another one the rest may have any shape.
-        written = msgspec.json.decode(text, type=_Format).format
-        if written != FORMAT:
+        written_format = msgspec.json.decode(text, type=_Format).format
+        if written_format != FORMAT:
             raise ListError(
-                f"ConfigMap {INDEX_CONFIGMAP} has format {written}, and this version reads"
+                f"ConfigMap {INDEX_CONFIGMAP} has format {written_format}, and this version reads"
                 f" {FORMAT}: run the same version of gitops-dsf in CI and on the hub"
             )
         index = msgspec.json.decode(text, type=ListIndex)

@@ -45,7 +45,9 @@ def find_argocd(
                 if deployments.why is Why.NOT_INSTALLED:
                     return None
                 return deployments
-            controllers = [item for item in deployments if _name(item).endswith(_CONTROLLER)]
+            controllers = [
+                deployment for deployment in deployments if _name(deployment).endswith(_CONTROLLER)
+            ]
             if controllers:
                 configmaps = Resource(plural="configmaps", namespace=namespace)
                 duck_type = hub.find(configmaps, ACM_DUCK_TYPE)

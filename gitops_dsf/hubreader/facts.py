@@ -161,8 +161,10 @@ def _of_add_ons(hub: HubClient, overview: Overview) -> _Contents:
 
     Only these names are read, because managedFields cost more than all the rest.
     """
-    shown = {view.placement for view in overview.placements}
-    placements = [item for item in overview.inputs.placements if item.key in shown]
+    viewed_keys = {view.placement for view in overview.placements}
+    placements = [
+        placement for placement in overview.inputs.placements if placement.key in viewed_keys
+    ]
     objects: tuple[JsonObject, ...] = ()
     for resource in sorted(
         {key[0] for key in external_scores(placements, overview.inputs.scorers)}

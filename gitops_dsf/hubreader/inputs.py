@@ -123,7 +123,7 @@ def _read_argocd(
         hub.read(resources.APPLICATION_SETS.within(namespace), read_application_set),
     )
     # Only the owner tells adopted Applications without our label from those of others.
-    are_marked = all(item.marked for item in sets if item.rendered)
+    are_marked = all(application_set.marked for application_set in sets if application_set.rendered)
     labels = APPLICATION_LABEL if are_marked else ""
     applications = parts.take(
         HubPart.APPLICATIONS,

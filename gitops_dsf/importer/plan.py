@@ -31,8 +31,8 @@ def plan_import(
     running: list[Mapping[str, Any]] = []
     others: list[Mapping[str, Any]] = []
     for data in objects:
-        place = running if data.get("kind") in ADOPTED_KINDS else others
-        place.append(data)
+        group = running if data.get("kind") in ADOPTED_KINDS else others
+        group.append(data)
     loaded = load(root)
     planned = Import(root=root)
     # A file may hold nothing but what is adopted.

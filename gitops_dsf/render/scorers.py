@@ -136,7 +136,7 @@ def _upstream_first(section: Object, names: Sequence[str]) -> Object:
 
 def _known_to_upstream(spec: Object) -> Object:
     """What upstream's CRD keeps of a spec, without what it refuses."""
-    known: Object = {name: spec[name] for name in _UPSTREAM_SPEC if name in spec}
+    accepted_fields: Object = {name: spec[name] for name in _UPSTREAM_SPEC if name in spec}
     for name in ("source", "scoring"):
         written = spec[name]
         section = {field: written[field] for field in _KNOWN_OF_SECTION if field in written}
@@ -146,11 +146,11 @@ def _known_to_upstream(spec: Object) -> Object:
         token = (written.get("auth") or {}).get("tokenSecretRef")
         if token is not None:
             section["auth"] = {"tokenSecretRef": token}
-        known[name] = section
+        accepted_fields[name] = section
     # Without its type, the rest of a source would say something else.
-    if known["source"].get("type", "None") not in _KNOWN_SOURCES:
-        del known["source"]
-    return known
+    if accepted_fields["source"].get("type", "None") not in _KNOWN_SOURCES:
+        del accepted_fields["source"]
+    return accepted_fields
 
 
 def _spec(effective: EffectiveScorer, variants: Sequence[EffectiveScorer]) -> Object:

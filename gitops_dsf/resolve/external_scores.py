@@ -43,8 +43,8 @@ class ExternalScores:
         if not similar:
             return ""
         names = self._names[similar]
-        item = name if name in names else closest(name, names)
-        return f"{similar}/{item}" if item else similar
+        score_name = name if name in names else closest(name, names)
+        return f"{similar}/{score_name}" if score_name else similar
 
     @property
     def texts(self) -> list[str]:

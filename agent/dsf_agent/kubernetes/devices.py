@@ -194,13 +194,13 @@ def resource_claim(raw: msgspec.Raw) -> tuple[str, tuple[DeviceId, ...]]:
     key = object_key(sent.metadata.namespace, sent.metadata.name)
     if sent.status.allocation is None:
         return key, ()
-    given: list[DeviceId] = []
+    allocated_ids: list[DeviceId] = []
     for result in sent.status.allocation.devices.results or ():
         # Monitors and the like look at a device that others use.
         if not result.admin_access:
             driver = sys.intern(result.driver)
-            given.append((driver, sys.intern(result.pool), sys.intern(result.device)))
-    return key, tuple(given)
+            allocated_ids.append((driver, sys.intern(result.pool), sys.intern(result.device)))
+    return key, tuple(allocated_ids)
 
 
 def _consumed(consumptions: Iterable[_Consumption]) -> CounterAmounts:
@@ -318,15 +318,15 @@ class DeviceTotals:
             self._counts[pool] = self._counted(pool, complete)
 
     def _counted(self, pool: PoolId, slices: tuple[ResourceSlice, ...]) -> dict[str, DeviceCounts]:
-        left: Counter[tuple[str, str]] = Counter()
+        counters_left: Counter[tuple[str, str]] = Counter()
         """Billionths of each counter that no device consumes."""
         for part in slices:
             for counter_set, counter, amount in part.counters:
-                left[counter_set, counter] += amount
+                counters_left[counter_set, counter] += amount
             for device in part.devices:
                 if (*pool, device.name) in self._given:
                     for counter_set, counter, amount in device.consumes:
-                        left[counter_set, counter] -= amount
+                        counters_left[counter_set, counter] -= amount
         by_node: dict[str, DeviceCounts] = {}
         for part in slices:
             # A node whose driver has no device any more offers 0 of them.
@@ -338,7 +338,9 @@ class DeviceTotals:
                 counts.allocatable += 1
                 if (*pool, device.name) in self._given:
                     counts.allocated += 1
-                elif all(left[name, counter] >= need for name, counter, need in device.consumes):
+                elif all(
+                    counters_left[name, counter] >= need for name, counter, need in device.consumes
+                ):
                     counts.available += 1
         return by_node
 

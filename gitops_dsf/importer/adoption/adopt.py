@@ -135,7 +135,7 @@ class _Adoption:
     def _sets(self) -> Iterator[LiveObject]:
         """The ApplicationSets that are asked for and that git does not have."""
         skipped: Counter[str] = Counter()
-        asked = set()
+        requested_kinds = set()
         for data in sorted(self._objects, key=lambda data: str(value_at(data, ("metadata",)))):
             if data.get("kind") != "ApplicationSet":
                 continue
@@ -144,7 +144,7 @@ class _Adoption:
             if not patterns:
                 skipped["ApplicationSet that --adopt does not name"] += 1
                 continue
-            asked.update(patterns)
+            requested_kinds.update(patterns)
             if is_rendered(data):
                 skipped["ApplicationSet that gitops-dsf rendered"] += 1
             elif {("ApplicationSet", name), ("ScoredApplication", name)} & self._in_git:
@@ -158,7 +158,9 @@ class _Adoption:
                     skipped["ApplicationSet that follows no decision"] += 1
             else:
                 yield LiveObject(data=data, kind="ApplicationSet", name=name)
-        missing = sorted(pattern for pattern in set(self._names) - asked if not is_glob(pattern))
+        missing = sorted(
+            pattern for pattern in set(self._names) - requested_kinds if not is_glob(pattern)
+        )
         if missing:
             raise RepositoryError(f"there is no ApplicationSet {missing[0]} in the input")
         self._planned.skipped += [f"{count} {kind}" for kind, count in sorted(skipped.items())]
@@ -241,12 +243,12 @@ class _Adoption:
                 application["metadata"] |= authored(live.data)
                 documents.append((live, application))
         if placement is not None and ranking is not None:
-            whole = merged(group, placement, ranking, documents)
-            if whole is not None:
+            merged_application = merged(group, placement, ranking, documents)
+            if merged_application is not None:
                 if self._fleet.repository.spec.pace is not None:
                     # A paced Placement is rendered with other weights.
-                    whole["spec"]["moves"]["pace"] = "None"
-                return [(group.sets[0], whole)]
+                    merged_application["spec"]["moves"]["pace"] = "None"
+                return [(group.sets[0], merged_application)]
             documents.insert(0, (placement, scored_placement(placement, ranking)))
         for _, document in documents:
             if document["kind"] == "ScoredApplication":

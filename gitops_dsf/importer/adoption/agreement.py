@@ -27,11 +27,11 @@ def check_set(live: LiveObject, application: ScoredApplication, fleet: CheckedFl
         board=board_page(fleet.repository.spec),
     )
     wanted = read_live_set(live.data)
-    given = read_live_set(rendered)
-    fields = sorted(differing(wanted.spec, given.spec))
+    rendered_set = read_live_set(rendered)
+    fields = sorted(differing(wanted.spec, rendered_set.spec))
     if fields:
         raise NotExpressible(f"spec.{fields[0]} has no place in a ScoredApplication")
-    if (wanted.placement, wanted.config_map) != (given.placement, given.config_map):
+    if (wanted.placement, wanted.config_map) != (rendered_set.placement, rendered_set.config_map):
         raise NotExpressible("its generator would read another decision")
 
 
@@ -39,8 +39,8 @@ def check_ranking(placement: LiveObject, spec: Mapping[str, Any], fleet: Checked
     """Raises NotExpressible if the rendered Placement would decide otherwise."""
     live_spec = value_at(placement.data, ("spec",)) or {}
     wanted = ranking_of(live_spec, fleet.scorers)
-    given = ranking_of(spec, fleet.scorers)
-    fields = sorted(differing(_by_set(wanted), _by_set(given)))
+    written_ranking = ranking_of(spec, fleet.scorers)
+    fields = sorted(differing(_by_set(wanted), _by_set(written_ranking)))
     if fields:
         raise NotExpressible(f"the rendered Placement would differ in {fields[0]}")
 

@@ -52,13 +52,13 @@ def application_of(live: LiveSet) -> ImportedObject:
         "strategy": _strategy(live),
         "refreshSeconds": live.refresh_seconds,
     }
-    written = {name: content for name, content in application.items() if content != {}}
-    written["syncPolicy"] = application["syncPolicy"]
+    filled_fields = {name: content for name, content in application.items() if content != {}}
+    filled_fields["syncPolicy"] = application["syncPolicy"]
     return {
         "apiVersion": PRODUCT_API,
         "kind": "ScoredApplication",
         "metadata": {"name": live.name},
-        "spec": {"application": _in_order(written), "moves": moves},
+        "spec": {"application": _in_order(filled_fields), "moves": moves},
     }
 
 
@@ -117,12 +117,12 @@ def _other_than(entries: Mapping[str, str] | None, written: Mapping[str, str]) -
 def _without_defaults(template: ImportedObject) -> ImportedObject:
     defaults = {"destination": "Name", "marks": "Rendered"}
     order = ("name", "labels", "annotations", "finalizers", "destination", "marks")
-    written = {}
+    template_fields = {}
     for field in order:
         content = template.get(field)
         if content and content != defaults.get(field):
-            written[field] = content
-    return written
+            template_fields[field] = content
+    return template_fields
 
 
 def _options(live: LiveSet) -> ImportedObject:

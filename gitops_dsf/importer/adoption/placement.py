@@ -68,24 +68,28 @@ def ranking_of(spec: Mapping[str, Any], scorers: Iterable[EffectiveScorer]) -> I
 def prioritizers_of(spec: Mapping[str, Any]) -> Prioritizers:
     """The prioritizers with a weight. Raises NotExpressible for what OCM would not run."""
     policy = spec.get("prioritizerPolicy") or {}
-    found = Prioritizers()
+    prioritizers = Prioritizers()
     if policy.get("mode", "Additive") in {"", "Additive"}:
-        found.built_in.update(_ADDITIVE)
+        prioritizers.built_in.update(_ADDITIVE)
     for configuration in policy.get("configurations") or []:
         coordinate = configuration.get("scoreCoordinate") or {}
         weight = configuration.get("weight", 1)
         add_on = coordinate.get("addOn") or {}
         if coordinate.get("type") == "AddOn" or (add_on and not coordinate.get("builtIn")):
-            item = (str(add_on.get("resourceName")), str(add_on.get("scoreName")))
-            found.add_ons[item] = weight
+            add_on_key = (str(add_on.get("resourceName")), str(add_on.get("scoreName")))
+            prioritizers.add_ons[add_on_key] = weight
         else:
-            found.built_in[str(coordinate.get("builtIn"))] = weight
+            prioritizers.built_in[str(coordinate.get("builtIn"))] = weight
     # OCM does not run a prioritizer of weight 0.
-    found.built_in = {name: weight for name, weight in found.built_in.items() if weight}
-    found.add_ons = {item: weight for item, weight in found.add_ons.items() if weight}
-    if found.built_in.get("Steady", 0) < 0:
+    prioritizers.built_in = {
+        name: weight for name, weight in prioritizers.built_in.items() if weight
+    }
+    prioritizers.add_ons = {
+        add_on_key: weight for add_on_key, weight in prioritizers.add_ons.items() if weight
+    }
+    if prioritizers.built_in.get("Steady", 0) < 0:
         raise NotExpressible("its prioritizer Steady has a negative weight")
-    return found
+    return prioritizers
 
 
 def is_hollow(value: Any) -> bool:  # noqa: ANN401 - plain data
@@ -103,16 +107,16 @@ def _terms(
     """The scores that rank, each as a ranking refers to it, with its weight."""
     by_resource = {scorer.resource_name: scorer for scorer in scorers if scorer.score_name}
     terms: list[tuple[ImportedObject, int]] = []
-    for (resource, item), weight in prioritizers.add_ons.items():
+    for (resource, score_name), weight in prioritizers.add_ons.items():
         scorer = by_resource.get(resource)
         reference: ImportedObject
         if scorer is None:
             # `validate` says if spec.externalScores of gitops-dsf.yaml does not declare it.
-            reference = {"addOn": {"resource": resource, "name": item}}
+            reference = {"addOn": {"resource": resource, "name": score_name}}
         else:
             reference = {"scorer": scorer.name}
-            if scorer.only_item != item:
-                reference["dimension"] = item
+            if scorer.only_item != score_name:
+                reference["dimension"] = score_name
         terms.append((reference, weight))
     for name, weight in prioritizers.built_in.items():
         # Steady is the stickiness.

@@ -153,11 +153,11 @@ def _known_to_upstream(live: DynamicScorer, status: Mapping[str, Any]) -> dict[s
     What that CRD does not know stays as it is on the hub, and so does the last /config if the new
     one is not complete: the API server would refuse the whole status.
     """
-    known = {**live.status, "healthStatus": status["healthStatus"]}
+    accepted_status = {**live.status, "healthStatus": status["healthStatus"]}
     config = status.get("lastSyncedConfig")
     if config is not None and _is_complete(config):
-        known["lastSyncedConfig"] = config
-    return known
+        accepted_status["lastSyncedConfig"] = config
+    return accepted_status
 
 
 def _is_complete(config: Mapping[str, Any]) -> bool:

@@ -311,9 +311,9 @@ def _called(context: Context) -> Iterator[tuple[str, Callable[[], Position]]]:
         yield server.url, server.position
     store = context.settings.reconciler.metric_store
     if store is not None:
-        at = ("spec", "reconciler", "metricStore", "host")
-        yield store.host, partial(context.repository.at, *at)
+        field = ("spec", "reconciler", "metricStore", "host")
+        yield store.host, partial(context.repository.at, *field)
     writing = context.settings.agent.remote_write
     if writing is not None:
-        at = ("spec", "agent", "remoteWrite", "url")
-        yield writing.url, partial(context.repository.at, *at)
+        field = ("spec", "agent", "remoteWrite", "url")
+        yield writing.url, partial(context.repository.at, *field)

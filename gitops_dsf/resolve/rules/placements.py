@@ -121,17 +121,17 @@ def _of_add_on(
             undeclared_hint(context, resource, name),
         )
         return
-    shown = resource or "an empty name"
+    publisher = resource or "an empty name"
     if similar := did_you_mean(resource, {*scorers, *external.names_by_resource}):
         yield codes.UNKNOWN_SCORER.at(
             placement.at(*path),
-            f"no scorer here publishes {shown}: every cluster would count as 0",
+            f"no scorer here publishes {publisher}: every cluster would count as 0",
             similar,
         )
         return
     yield codes.FOREIGN_SCORE.at(
         placement.at(*path),
-        f"no scorer here publishes {shown}; if no other add-on does, every cluster counts as 0",
+        f"no scorer here publishes {publisher}; if no other add-on does, every cluster counts as 0",
         "declare it under spec.externalScores of gitops-dsf.yaml, if an add-on of the fleet"
         " publishes it",
     )

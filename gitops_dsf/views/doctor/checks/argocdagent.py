@@ -87,7 +87,7 @@ def _written_mapping(facts: DoctorFacts) -> str | None:
 def _controller(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[DoctorFinding]:
     """Does the hub's Application controller apply the rendered tree, and only that?"""
     workloads = list(chain.from_iterable(map(facts.of, WORKLOADS)))
-    controllers = [item for item in workloads if _CONTROLLER in name_of(item)]
+    controllers = [workload for workload in workloads if _CONTROLLER in name_of(workload)]
     if workloads and not controllers:
         yield error(
             f"namespace {facts.argocd_namespace} has no Application controller, so nobody applies"

@@ -15,8 +15,8 @@ _STATUS = "status"
 
 def scores(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Do other add-ons publish the scores by which Placements rank?"""
-    shown = {view.placement for view in facts.overview.placements}
-    placements = [item for item in facts.inputs.placements if item.key in shown]
+    viewed_keys = {view.placement for view in facts.overview.placements}
+    placements = [item for item in facts.inputs.placements if item.key in viewed_keys]
     external = external_scores(placements, facts.inputs.scorers)
     snapshot = facts.inputs.snapshot
     for (resource, dimension), ranked in external.items():
@@ -34,14 +34,14 @@ def scores(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         eligible = set[str]()
         for placement in ranked:
             eligible.update(facts.overview.eligible.get(placement, ()))
-        there = presence_of(dimension, column, eligible, now=facts.inputs.now)
-        if there.missing:
+        presence = presence_of(dimension, column, eligible, now=facts.inputs.now)
+        if presence.missing:
             yield warning(
-                f"{name} is missing on {names_text(there.missing)}: it counts as 0 there", show
+                f"{name} is missing on {names_text(presence.missing)}: it counts as 0 there", show
             )
-        if there.expired:
+        if presence.expired:
             yield warning(
-                f"{name} has expired on {names_text(there.expired)}: it counts as 0 there", show
+                f"{name} has expired on {names_text(presence.expired)}: it counts as 0 there", show
             )
         yield ok(_well(facts, name, resource, everywhere))
     if not external:
@@ -54,8 +54,8 @@ def _well(facts: DoctorFacts, name: str, resource: str, there: Presence) -> str:
         return f"{name} is on {clusters}"
     # Without an end nothing tells a dead publisher from one whose value stays the same.
     oldest: dict[str, float] = {}
-    for item in facts.of(FactSource.EXTERNAL_SCORES):
-        metadata = item["metadata"]
+    for score_object in facts.of(FactSource.EXTERNAL_SCORES):
+        metadata = score_object["metadata"]
         if metadata.get("name") == resource and metadata.get("namespace") in there.endless:
             changed = _changed(metadata)
             if changed is not None:
