@@ -22,12 +22,12 @@ def with_crds(text: str, *, name: str, definition: Mapping[str, Any]) -> Adapted
     if delivery is None or delivery.get("mode") == "UpstreamController":
         return AdaptedSettings(text=text)
     owners = names_text(writers_of(definition)) or "another program"
-    mode = delivery.get("crds")
-    if mode == "Existing":
+    crds = delivery.get("crds")
+    if crds == "Existing":
         return AdaptedSettings(text=text)
-    if mode is not None:
+    if crds is not None:
         line = (
-            f"gitops-dsf.yaml: spec.delivery.crds: {mode} stays as you wrote it, but {owners}"
+            f"gitops-dsf.yaml: spec.delivery.crds: {crds} stays as you wrote it, but {owners}"
             f" wrote CRD {SCORER_CRD} without our fields, and would overwrite ours: write Existing,"
             " unless that program goes away"
         )

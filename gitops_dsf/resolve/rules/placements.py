@@ -121,17 +121,18 @@ def _of_add_on(
             undeclared_hint(context, resource, name),
         )
         return
-    publisher = resource or "an empty name"
+    resource_name = resource or "an empty name"
     if similar := did_you_mean(resource, {*scorers, *external.names_by_resource}):
         yield codes.UNKNOWN_SCORER.at(
             placement.at(*path),
-            f"no scorer here publishes {publisher}: every cluster would count as 0",
+            f"no scorer here publishes {resource_name}: every cluster would count as 0",
             similar,
         )
         return
     yield codes.FOREIGN_SCORE.at(
         placement.at(*path),
-        f"no scorer here publishes {publisher}; if no other add-on does, every cluster counts as 0",
+        f"no scorer here publishes {resource_name}; if no other add-on does, every cluster counts"
+        " as 0",
         "declare it under spec.externalScores of gitops-dsf.yaml, if an add-on of the fleet"
         " publishes it",
     )
