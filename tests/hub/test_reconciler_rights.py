@@ -539,7 +539,7 @@ def test_its_items_have_neither_finalizers_nor_owners(guarded: Guarded) -> None:
 @pytest.mark.parametrize(
     ("kind", "only"),
     [
-        (CONFIG_MAP, f"ConfigMap {MOVES_CONFIGMAP} in {HUB}"),
+        (CONFIG_MAP, f"ConfigMaps {MOVES_CONFIGMAP} and gitops-dsf-status in {HUB}"),
         (LEASE, f"Lease {HUB}/{NAME}"),
     ],
 )

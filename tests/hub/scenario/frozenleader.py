@@ -34,11 +34,13 @@ from tests.hub.scenario.placements import (
 )
 from tests.hub.scenario.reconciling import FAST, Reconciler, reconciling
 from tests.hub.scenario.stoppingproxy import StoppingProxy
+from tests.support.scorerlists import config_maps
 
 HUB, ARGOCD = "gitops-dsf", "frozen"
 A, B = "frozen-a", "frozen-b"
 """Clusters; the application web moves from the first to the second."""
 LEASE = "coordination.k8s.io/v1/Lease"
+CONFIG_MAP = "v1/ConfigMap"
 RESOURCE, TTL = "frozen-score", 60
 LABELS = {MANAGED_BY_LABEL: AGENT_MANAGER}
 NEEDED = ("ServiceAccount", "ClusterRole", "Role", "ValidatingAdmissionPolicy")
@@ -278,6 +280,10 @@ def frozen_leader_plane(plane: ControlPlane) -> Iterator[FrozenLeaderPlane]:
         found["metadata"]["namespace"] = HUB
         scene.put(found)
         stack.callback(hub.delete, DYNAMIC_SCORER, "frozen", namespace=HUB)
+        # Without its list of scorers a replica deletes no score.
+        for item in config_maps({"frozen": found["spec"]}, namespace=HUB):
+            hub.apply(item)
+            stack.callback(hub.delete, CONFIG_MAP, item["metadata"]["name"], namespace=HUB)
         yield scene
         for cluster in (A, B):
             scene.forget_copy(cluster)
