@@ -306,6 +306,8 @@ def test_counts_depend_only_on_the_objects_that_are_there(changes: list[Any]) ->
         if what is None:
             if before is not None:
                 changing.remove(before)
+            # The minute begins when the pool is first seen to be incomplete.
+            changing.counted(now=0.0)
             continue
         if kind == "slice":
             pool, names, generation, slices = what
