@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
-from gitops_dsf.hub.names import HUB_NAMESPACE, JOURNAL_BRANCH
+from gitops_dsf.hub.names import ARGOCD_NAMESPACE, HUB_NAMESPACE, JOURNAL_BRANCH
 
 DEFAULT_DAYS: Final = 14
 YAML: Final = "yaml"
 """The format that `main` makes of a verb's JSON, so that no verb knows it."""
-_ARGOCD_NAMESPACE: Final = "argocd"
 
 
 def moment(text: str) -> datetime:
@@ -92,7 +91,7 @@ def add_hub(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--argocd-namespace",
         metavar="NAME",
-        default=_ARGOCD_NAMESPACE,
+        default=ARGOCD_NAMESPACE,
         help="namespace of the ApplicationSets and Placements (%(default)s)",
     )
 

@@ -33,23 +33,13 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             "--kubeconfig is for reading a hub, and --from reads a file: leave one out"
         )
-    context = None if args.file else chosen_context(args)
-    if context is not None:
-        from gitops_dsf.cli.settingsfromhub import adapt_settings
-
-        # First, because the namespaces of the platform depend on the settings.
-        adapt_settings(
-            args.directory,
-            context=context,
-            kubeconfig=args.kubeconfig,
-            is_dry_run=args.dry_run,
-        )
+    objects = _of_file(args) if args.file else _of_hub(args)
     selection = ImportSelection(
         labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources
     )
     planned = plan_import(
         args.directory,
-        _objects(args, context),
+        objects,
         selection=selection,
         overwrite=args.overwrite,
         adopted=tuple(args.adopt),
@@ -66,17 +56,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _objects(args: argparse.Namespace, context: str | None) -> Iterable[Mapping[str, Any]]:
-    """The objects of the hub, or of the file that was named."""
-    if context is not None:
-        # Without the extra live only --from works.
-        from gitops_dsf.hubreader.inventory import inventory
+def _of_hub(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
+    """The objects of the hub. Its settings are written first: the platform depends on them."""
+    context = chosen_context(args)
+    # Without the extra live only --from works.
+    from gitops_dsf.cli.settingsfromhub import adapt_settings
+    from gitops_dsf.hubreader.hub import HubClient
+    from gitops_dsf.hubreader.inventory import inventory
 
-        return inventory(
-            context=context,
-            kubeconfig=args.kubeconfig,
-            with_applications=bool(args.adopt),
-        )
+    with HubClient(context=context, kubeconfig=args.kubeconfig) as hub:
+        adapt_settings(args.directory, hub, is_dry_run=args.dry_run)
+        return inventory(hub, with_applications=bool(args.adopt))
+
+
+def _of_file(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
+    """The objects of the file that was named."""
     name = "standard input" if args.file == "-" else args.file
     text = read_named(args.file, _POWERSHELL)
     return [document.plain() for document in documents(text, file=name)]

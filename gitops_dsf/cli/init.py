@@ -39,9 +39,12 @@ def run(args: argparse.Namespace) -> int:
         lines.append("README.md says what each folder is for.")
     sys.stdout.write(printable_lines(lines))
     if args.context:
+        # Without the extra live there is no hub to look at.
         from gitops_dsf.cli.settingsfromhub import adapt_settings
+        from gitops_dsf.hubreader.hub import HubClient
 
-        adapt_settings(target, context=args.context, kubeconfig=args.kubeconfig)
+        with HubClient(context=args.context, kubeconfig=args.kubeconfig) as hub:
+            adapt_settings(target, hub)
     return 0
 
 

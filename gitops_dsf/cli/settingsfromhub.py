@@ -1,94 +1,79 @@
 """Writes into gitops-dsf.yaml what a hub decides, for `init` and `import`.
 
-That is where its Argo CD is, and who owns the CRDs.
+That is where its Argo CD is, and who owns the CRDs. The module needs the extra live.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TypeVar
 
 from dsf_wire.text import printable
+from gitops_dsf.hub.names import ARGOCD_NAMESPACE
+from gitops_dsf.hub.resources import DEFINITIONS
+from gitops_dsf.hub.scorerdefinition import SCORER_CRD
 from gitops_dsf.hub.snapshots.snapshot import SnapshotError
 from gitops_dsf.hub.unread import Unread
+from gitops_dsf.hubreader.argocdplace import find_argocd
 from gitops_dsf.hubreader.files import documents
-from gitops_dsf.importer.argocdsettings import with_argocd
-from gitops_dsf.importer.crdsettings import with_crds
-from gitops_dsf.importer.settings import AdaptedSettings, name_of_settings
+from gitops_dsf.hubreader.hub import HubClient
+from gitops_dsf.importer.argocdsettings import adapt_argocd
+from gitops_dsf.importer.crdsettings import adapt_crds
+from gitops_dsf.importer.settings import AdaptedSettings, SettingsFile, name_of_settings
 from gitops_dsf.repository.files import read_text, write_files
 from gitops_dsf.repository.load.paths import SETTINGS_FILE
 
-_DEFAULT_NAMESPACE: Final = "argocd"
+T = TypeVar("T")
 
 
-def adapt_settings(
-    directory: Path, *, context: str, kubeconfig: Path | None, is_dry_run: bool = False
-) -> None:
+def adapt_settings(directory: Path, hub: HubClient, *, is_dry_run: bool = False) -> None:
     """Looks at a hub, writes the settings, and prints what was found and why.
 
     What may not be read is said, and the rest is written. Raises HubError when the hub does not
     answer, and RepositoryError if the settings cannot be read or written.
     """
     text = read_text(directory, SETTINGS_FILE)
-    settings = _settings(text)
-    if settings is None:
+    name = _name(text)
+    if name is None:
         # What reads the whole repository says what is wrong with the file.
         return
-    name, expected = settings
-    argocd = _argocd(text, name=name, expected=expected, context=context, kubeconfig=kubeconfig)
-    crds = _crds(argocd.text, name=name, context=context, kubeconfig=kubeconfig)
+    file = SettingsFile(text, name=name)
+    section = file.section("argocd") or {}
+    expected = str(section.get("namespace") or ARGOCD_NAMESPACE)
+    argocd = _adapted(file, "spec.argocd", find_argocd(hub, expected=expected), adapt_argocd)
+    definition = hub.find(DEFINITIONS, SCORER_CRD)
+    crds = _adapted(file, "spec.delivery.crds", definition, adapt_crds)
     changed = (*argocd.changed, *crds.changed)
     if changed and not is_dry_run:
-        write_files(directory, {SETTINGS_FILE: crds.text})
+        write_files(directory, {SETTINGS_FILE: file.text})
     for line in changed:
         print(printable(f"{SETTINGS_FILE}: {line}"))
     for line in (*argocd.told, *crds.told):
         print(printable(line), file=sys.stderr)
 
 
-def _argocd(
-    text: str, *, name: str, expected: str, context: str, kubeconfig: Path | None
+def _adapted(
+    file: SettingsFile,
+    field: str,
+    on_hub: T | Unread | None,
+    adapt: Callable[[SettingsFile, T], AdaptedSettings],
 ) -> AdaptedSettings:
-    # Without the extra live there is no hub to look at.
-    from gitops_dsf.hubreader.argocdplace import find_argocd
-
-    argocd = find_argocd(context=context, kubeconfig=kubeconfig, expected=expected)
-    if argocd is None:
-        return AdaptedSettings(text=text)
-    if isinstance(argocd, Unread):
-        line = f"{SETTINGS_FILE}: spec.argocd was not compared with the hub: {argocd}"
-        return AdaptedSettings(text=text, told=(line,))
-    return with_argocd(text, name=name, argocd=argocd)
+    """What `adapt` makes of a field and of what is on the hub; nothing changes if it has none."""
+    if on_hub is None:
+        return AdaptedSettings()
+    if isinstance(on_hub, Unread):
+        line = f"{SETTINGS_FILE}: {field} was not compared with the hub: {on_hub}"
+        return AdaptedSettings(told=(line,))
+    return adapt(file, on_hub)
 
 
-def _crds(text: str, *, name: str, context: str, kubeconfig: Path | None) -> AdaptedSettings:
-    # Without the extra live there is no hub to look at.
-    from gitops_dsf.hubreader.scorerdefinition import find_scorer_definition
-
-    definition = find_scorer_definition(context=context, kubeconfig=kubeconfig)
-    if definition is None:
-        return AdaptedSettings(text=text)
-    if isinstance(definition, Unread):
-        line = f"{SETTINGS_FILE}: spec.delivery.crds was not compared with the hub: {definition}"
-        return AdaptedSettings(text=text, told=(line,))
-    return with_crds(text, name=name, definition=definition)
-
-
-def _settings(text: str) -> tuple[str, str] | None:
-    """The name of the FleetRepository, and the namespace of Argo CD that it names."""
+def _name(text: str) -> str | None:
+    """The name of the FleetRepository; None if there is none, or the file cannot be read."""
     try:
         for document in documents(text.encode(), file=SETTINGS_FILE):
-            content = document.plain()
-            name = name_of_settings(content)
+            name = name_of_settings(document.plain())
             if name is not None:
-                return name, _namespace(content)
+                return name
     except SnapshotError:
         return None
     return None
-
-
-def _namespace(content: Mapping[str, Any]) -> str:
-    spec = content.get("spec")
-    section = spec.get("argocd") if isinstance(spec, Mapping) else None
-    namespace = section.get("namespace") if isinstance(section, Mapping) else None
-    return str(namespace or _DEFAULT_NAMESPACE)

@@ -38,6 +38,8 @@ HUB_NAMESPACE: Final = "gitops-dsf"
 It is not `open-cluster-management`: the operator of Red Hat Advanced Cluster Management owns that
 namespace, and removes what it does not manage there.
 """
+ARGOCD_NAMESPACE: Final = "argocd"
+"""The namespace of Argo CD, unless gitops-dsf.yaml names another one."""
 POD_LABEL: Final = f"app.kubernetes.io/name={RECONCILER}"
 WORK_NAME: Final = "gitops-dsf-config"
 """The ManifestWork with the agent's ConfigMap, in each cluster's namespace."""

@@ -1,7 +1,6 @@
 """Finds the Argo CD of a hub: where the settings say, or where OpenShift GitOps has it."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from gitops_dsf.hub.argocdplace import (
@@ -21,47 +20,44 @@ _SERVER: Final = "-server"
 _NOT_THE_SERVER: Final = ("repo-server", "dex-server")
 
 
-def find_argocd(
-    *, context: str, kubeconfig: Path | None = None, expected: str
-) -> ArgoCdPlace | Unread | None:
+def find_argocd(hub: HubClient, *, expected: str) -> ArgoCdPlace | Unread | None:
     """The Argo CD in the namespace `expected`, else one where GitOpsClusters or OpenShift have it.
 
     None if there is none; Unread if the hub does not let us look. Raises HubError when the hub does
     not answer.
     """
-    with HubClient(context=context, kubeconfig=kubeconfig) as hub:
-        importers = hub.read(GITOPS_CLUSTERS, whole)
-        unread: list[Unread] = []
-        if isinstance(importers, Unread):
-            if importers.why is not Why.NOT_INSTALLED:
-                unread.append(importers)
-            importers = ()
-        namespaces = dict.fromkeys((expected, *map(argocd_of, importers), OPENSHIFT_GITOPS))
-        for namespace in namespaces:
-            deployments = hub.read(
-                Resource(group="apps", plural="deployments", namespace=namespace), whole
+    importers = hub.read(GITOPS_CLUSTERS, whole)
+    unread: list[Unread] = []
+    if isinstance(importers, Unread):
+        if importers.why is not Why.NOT_INSTALLED:
+            unread.append(importers)
+        importers = ()
+    namespaces = dict.fromkeys((expected, *map(argocd_of, importers), OPENSHIFT_GITOPS))
+    for namespace in namespaces:
+        deployments = hub.read(
+            Resource(group="apps", plural="deployments", namespace=namespace), whole
+        )
+        if isinstance(deployments, Unread):
+            if deployments.why is Why.NOT_INSTALLED:
+                return None
+            return deployments
+        controllers = [
+            deployment for deployment in deployments if _name(deployment).endswith(_CONTROLLER)
+        ]
+        if controllers:
+            configmaps = Resource(plural="configmaps", namespace=namespace)
+            duck_type = hub.find(configmaps, ACM_DUCK_TYPE)
+            if isinstance(duck_type, Unread):
+                unread.append(duck_type)
+            accounts = (*map(_account, controllers), *map(_account, _servers(deployments)))
+            return ArgoCdPlace(
+                namespace=namespace,
+                controller=_name(controllers[0]),
+                accounts=tuple(dict.fromkeys(filter(None, accounts))),
+                importers=tuple(importers_into(importers, namespace)),
+                has_acm_duck_type=isinstance(duck_type, dict),
+                unread=tuple(unread),
             )
-            if isinstance(deployments, Unread):
-                if deployments.why is Why.NOT_INSTALLED:
-                    return None
-                return deployments
-            controllers = [
-                deployment for deployment in deployments if _name(deployment).endswith(_CONTROLLER)
-            ]
-            if controllers:
-                configmaps = Resource(plural="configmaps", namespace=namespace)
-                duck_type = hub.find(configmaps, ACM_DUCK_TYPE)
-                if isinstance(duck_type, Unread):
-                    unread.append(duck_type)
-                accounts = (*map(_account, controllers), *map(_account, _servers(deployments)))
-                return ArgoCdPlace(
-                    namespace=namespace,
-                    controller=_name(controllers[0]),
-                    accounts=tuple(dict.fromkeys(filter(None, accounts))),
-                    importers=tuple(importers_into(importers, namespace)),
-                    has_acm_duck_type=isinstance(duck_type, dict),
-                    unread=tuple(unread),
-                )
     return None
 
 

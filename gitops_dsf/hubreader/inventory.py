@@ -1,6 +1,5 @@
 """Reads from a hub what `import` takes."""
 
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from gitops_dsf.errors import HubError
@@ -41,23 +40,20 @@ ADOPTED: Final = (
 """What `import` reads besides when it adopts what runs."""
 
 
-def inventory(
-    *, context: str, kubeconfig: Path | None = None, with_applications: bool = False
-) -> list[JsonObject]:
+def inventory(hub: HubClient, *, with_applications: bool = False) -> list[JsonObject]:
     """Reads every object of IMPORTED, in all namespaces, and of ADOPTED if asked.
 
     Raises HubError.
     """
     kinds = (*IMPORTED, *ADOPTED) if with_applications else IMPORTED
     objects: list[JsonObject] = []
-    with HubClient(context=context, kubeconfig=kubeconfig) as hub:
-        for kind, resource, is_optional in kinds:
-            contents = hub.read(resource, whole)
-            if isinstance(contents, Unread):
-                if is_optional and contents.why is Why.NOT_INSTALLED:
-                    continue
-                raise HubError(hub.lacks(contents))
-            # In a typed list, the API server omits apiVersion and kind from each item.
-            head = {"apiVersion": resource.api_version, "kind": kind}
-            objects += [head | content for content in contents]
+    for kind, resource, is_optional in kinds:
+        contents = hub.read(resource, whole)
+        if isinstance(contents, Unread):
+            if is_optional and contents.why is Why.NOT_INSTALLED:
+                continue
+            raise HubError(hub.lacks(contents))
+        # In a typed list, the API server omits apiVersion and kind from each item.
+        head = {"apiVersion": resource.api_version, "kind": kind}
+        objects += [head | content for content in contents]
     return objects

@@ -7,20 +7,20 @@ decisionReaders that people wrote.
 from collections.abc import Iterator
 
 from gitops_dsf.hub.argocdplace import ACM_DUCK_TYPE, ArgoCdPlace
+from gitops_dsf.hub.names import ARGOCD_NAMESPACE
 from gitops_dsf.importer.settings import AdaptedSettings, SettingsFile
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
 
 
-def with_argocd(text: str, *, name: str, argocd: ArgoCdPlace) -> AdaptedSettings:
-    """The settings of the FleetRepository `name` with the namespace and accounts of an Argo CD."""
-    file = SettingsFile(text, name=name)
+def adapt_argocd(file: SettingsFile, argocd: ArgoCdPlace) -> AdaptedSettings:
+    """Writes the namespace and the accounts of an Argo CD into the settings."""
     section = file.section("argocd")
     if section is None:
-        return AdaptedSettings(text=text)
+        return AdaptedSettings()
     wanted = dict(section)
     changed: list[str] = []
-    if section.get("namespace", "argocd") != argocd.namespace:
+    if section.get("namespace", ARGOCD_NAMESPACE) != argocd.namespace:
         wanted["namespace"] = argocd.namespace
         changed.append(
             f"spec.argocd.namespace: {argocd.namespace}, because Deployment {argocd.controller} is"
@@ -35,8 +35,8 @@ def with_argocd(text: str, *, name: str, argocd: ArgoCdPlace) -> AdaptedSettings
             " ApplicationSet controller and of the server there"
         )
     if changed:
-        text = file.with_section("argocd", wanted)
-    return AdaptedSettings(text=text, changed=tuple(changed), told=tuple(_told(argocd)))
+        file.replace_section("argocd", wanted)
+    return AdaptedSettings(changed=tuple(changed), told=tuple(_told(argocd)))
 
 
 def _told(argocd: ArgoCdPlace) -> Iterator[str]:

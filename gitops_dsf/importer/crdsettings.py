@@ -12,29 +12,27 @@ from gitops_dsf.importer.settings import AdaptedSettings, SettingsFile
 from gitops_dsf.wording import names_text
 
 
-def with_crds(text: str, *, name: str, definition: Mapping[str, Any]) -> AdaptedSettings:
-    """The settings of the FleetRepository `name`, for a hub with this CRD of DynamicScorer."""
+def adapt_crds(file: SettingsFile, definition: Mapping[str, Any]) -> AdaptedSettings:
+    """Writes who owns the CRDs into the settings, for a hub with this CRD of DynamicScorer."""
     if has_our_fields(definition):
-        return AdaptedSettings(text=text)
-    file = SettingsFile(text, name=name)
+        return AdaptedSettings()
     delivery = file.section("delivery")
     # With UpstreamController no CRDs are rendered, so crds has no effect.
     if delivery is None or delivery.get("mode") == "UpstreamController":
-        return AdaptedSettings(text=text)
+        return AdaptedSettings()
     owners = names_text(writers_of(definition)) or "another program"
     crds = delivery.get("crds")
     if crds == "Existing":
-        return AdaptedSettings(text=text)
+        return AdaptedSettings()
     if crds is not None:
         line = (
             f"gitops-dsf.yaml: spec.delivery.crds: {crds} stays as you wrote it, but {owners}"
             f" wrote CRD {SCORER_CRD} without our fields, and would overwrite ours: write Existing,"
             " unless that program goes away"
         )
-        return AdaptedSettings(text=text, told=(line,))
+        return AdaptedSettings(told=(line,))
     reason = (
         f"spec.delivery.crds: Existing, because {owners} wrote CRD {SCORER_CRD} without our fields"
     )
-    return AdaptedSettings(
-        text=file.with_section("delivery", {**delivery, "crds": "Existing"}), changed=(reason,)
-    )
+    file.replace_section("delivery", {**delivery, "crds": "Existing"})
+    return AdaptedSettings(changed=(reason,))

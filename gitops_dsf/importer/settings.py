@@ -11,12 +11,10 @@ KIND: Final = "FleetRepository"
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptedSettings:
-    """The settings with what was found on a hub, and what to tell people."""
+    """What was found on a hub, as lines for people."""
 
-    text: str
-    """The text of gitops-dsf.yaml; the same as before if nothing changes."""
     changed: tuple[str, ...] = ()
-    """A line for each change, with its reason."""
+    """A line for each change of the settings, with its reason."""
     told: tuple[str, ...] = ()
     """What else is there, and who owns it."""
 
@@ -30,6 +28,11 @@ class SettingsFile:
         spec = None if document is None else document.get("spec")
         self._spec: Any = spec if isinstance(spec, Mapping) else None
 
+    @property
+    def text(self) -> str:
+        """The text of the file; the same as before if no section was replaced."""
+        return self._file.text
+
     def section(self, field: str) -> dict[str, Any] | None:
         """A copy of a mapping of the spec, empty if nobody wrote it.
 
@@ -42,11 +45,10 @@ class SettingsFile:
             return {}
         return dict(section) if isinstance(section, Mapping) else None
 
-    def with_section(self, field: str, section: Mapping[str, Any]) -> str:
-        """The text with a mapping of the spec. Comments, order and quotes stay."""
+    def replace_section(self, field: str, section: Mapping[str, Any]) -> None:
+        """Writes a mapping of the spec. Comments, order and quotes stay."""
         # mirror edits the document while its changes are consumed.
         list(mirror(self._spec, {**self._spec, field: section}))
-        return self._file.text
 
 
 def name_of_settings(document: Mapping[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from dsf_wire.proxies import entry_faults
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.forge.address import address_of
-from gitops_dsf.hub.names import HUB_NAMESPACE
+from gitops_dsf.hub.names import ARGOCD_NAMESPACE, HUB_NAMESPACE
 from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import (
@@ -88,7 +88,7 @@ class Git(Authored):
 class ArgoCd(Authored):
     """Where Argo CD runs on the hub."""
 
-    namespace: DnsLabel = "argocd"
+    namespace: DnsLabel = ARGOCD_NAMESPACE
     """Namespace of Argo CD; Placements and ApplicationSets are rendered into it."""
     project: DnsLabel = "gitops-dsf"
     """AppProject of the Applications that apply the rendered tree."""
