@@ -6,6 +6,7 @@ Scorers that run are told of changes.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 from weakref import WeakSet
 
@@ -51,18 +52,24 @@ Labelled = tuple[bytes, float]
 """The labels of a series as JSON, and its value."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Following(Generic[T]):
+    """Informers, and what is counted from them."""
+
+    counted: T
+    informers: tuple[Informer[Any], ...]
+
+
 class _Counts(Generic[T]):
     """What is counted from some resources, by informers that run while they are needed.
 
     ``what`` names them in messages. ``count`` makes new informers, and what they count.
     """
 
-    def __init__(
-        self, *, what: str, count: Callable[[ApiServer], tuple[T, tuple[Informer[Any], ...]]]
-    ) -> None:
+    def __init__(self, *, what: str, count: Callable[[ApiServer], _Following[T]]) -> None:
         self._what = what
         self._count = count
-        self._following: tuple[T, tuple[Informer[Any], ...]] | None = None
+        self._following: _Following[T] | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def follow(self, server: ApiServer | None, *, wanted: bool) -> None:
@@ -76,32 +83,32 @@ class _Counts(Generic[T]):
             await asyncio.gather(stopping, return_exceptions=True)
         if wanted and self._task is None and server is not None:
             self._following = self._count(server)
-            self._task = asyncio.create_task(self._run(server), name=f"follow {self._what}")
+            run = self._run(self._following, server=server)
+            self._task = asyncio.create_task(run, name=f"follow {self._what}")
 
     async def ready(self, *, wait_seconds: float) -> T:
         """What is counted from complete lists. Raises AgentError."""
-        if self._following is None:
+        following = self._following
+        if following is None:
             raise AgentError(f"{self._what} are not followed at the moment", reason=Reason.INTERNAL)
-        counted, informers = self._following
         try:
             async with asyncio.timeout(wait_seconds):
-                for informer in informers:
+                for informer in following.informers:
                     # Not `synced`: if the first attempt fails, the cycle says why at once.
                     await informer.attempted.wait()
         except TimeoutError as error:
             msg = f"the lists of {self._what} were not complete after {wait_seconds:g} s"
             raise AgentError(msg, reason=Reason.TIMEOUT) from error
-        for informer in informers:
+        for informer in following.informers:
             _check(informer)
-        return counted
+        return following.counted
 
-    async def _run(self, server: ApiServer) -> None:
+    async def _run(self, following: _Following[T], *, server: ApiServer) -> None:
         """Runs the informers. If a bug ends one of them, new ones start after a pause."""
         while True:
-            informers = self._following[1] if self._following is not None else ()
             tasks = [
                 asyncio.create_task(informer.run(), name=f"follow {informer.resource}")
-                for informer in informers
+                for informer in following.informers
             ]
             try:
                 await asyncio.gather(*tasks)
@@ -118,7 +125,8 @@ class _Counts(Generic[T]):
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.sleep(RESTART_SECONDS)
-            self._following = self._count(server)
+            following = self._count(server)
+            self._following = following
 
 
 class ClusterInformers:
@@ -207,7 +215,7 @@ class ClusterInformers:
             self._usage_at = now
             return self._usage
 
-    def _count_pods(self, server: ApiServer) -> tuple[Totals, tuple[Informer[Any], ...]]:
+    def _count_pods(self, server: ApiServer) -> _Following[Totals]:
         totals = Totals()
         nodes = Informer(api=server, path="/api/v1/nodes", project=objects.node)
         pods = Informer(
@@ -221,9 +229,9 @@ class ClusterInformers:
         nodes.compare(totals.node_changed)
         pods.compare(totals.pod_changed)
         _listen((nodes, pods), triggers=self._triggers)
-        return totals, (nodes, pods)
+        return _Following(counted=totals, informers=(nodes, pods))
 
-    def _count_devices(self, server: ApiServer) -> tuple[DeviceTotals, tuple[Informer[Any], ...]]:
+    def _count_devices(self, server: ApiServer) -> _Following[DeviceTotals]:
         totals = DeviceTotals()
         slices = Informer(
             api=server, path=f"{DEVICES_PATH}/resourceslices", project=devices.resource_slice
@@ -238,7 +246,7 @@ class ClusterInformers:
         slices.compare(totals.slice_changed)
         claims.compare(totals.claim_changed)
         _listen((slices, claims), triggers=self._of_devices)
-        return totals, (slices, claims)
+        return _Following(counted=totals, informers=(slices, claims))
 
 
 def _measures_devices(scorer: ScorerSummary) -> bool:
