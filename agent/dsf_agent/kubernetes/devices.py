@@ -74,14 +74,17 @@ class _Counter(msgspec.Struct, gc=False):
     value: str = "0"
 
 
-class _CounterSet(msgspec.Struct, gc=False):
-    name: str = ""
-    counters: dict[str, _Counter] | None = None
-
-
 class _Consumption(msgspec.Struct, gc=False, rename="camel"):
+    """What a device consumes of a set of counters."""
+
     counter_set: str = ""
     counters: dict[str, _Counter] | None = None
+
+
+class _CounterSet(_Consumption, gc=False):
+    """What a pool has of it. There the name of the set has another key."""
+
+    counter_set: str = msgspec.field(default="", name="name")
 
 
 class _DeviceTaint(msgspec.Struct, gc=False):
@@ -171,7 +174,7 @@ def resource_slice(raw: msgspec.Raw) -> tuple[str, ResourceSlice]:
                 name=sys.intern(device.name),
                 node=device.node() if spec.per_device_node_selection else node,
                 is_tainted=any(taint.effect in _PREVENTING for taint in device.taints or ()),
-                consumes=_consumed(device.consumes_counters or ()),
+                consumes=_amounts(device.consumes_counters or ()),
             )
         )
     kept = ResourceSlice(
@@ -180,7 +183,7 @@ def resource_slice(raw: msgspec.Raw) -> tuple[str, ResourceSlice]:
         slices=spec.pool.resource_slice_count,
         node=node,
         devices=tuple(devices),
-        counters=_shared(spec.shared_counters or ()),
+        counters=_amounts(spec.shared_counters or ()),
     )
     return sent.metadata.name, kept
 
@@ -203,19 +206,11 @@ def resource_claim(raw: msgspec.Raw) -> tuple[str, tuple[DeviceId, ...]]:
     return key, tuple(allocated_ids)
 
 
-def _consumed(consumptions: Iterable[_Consumption]) -> CounterAmounts:
-    amounts: list[tuple[str, str, int]] = []
-    for consumption in consumptions:
-        for name, counter in (consumption.counters or {}).items():
-            amounts.append((consumption.counter_set, name, nanos(counter.value)))
-    return tuple(amounts)
-
-
-def _shared(sets: Iterable[_CounterSet]) -> CounterAmounts:
+def _amounts(sets: Iterable[_Consumption]) -> CounterAmounts:
     amounts: list[tuple[str, str, int]] = []
     for counter_set in sets:
         for name, counter in (counter_set.counters or {}).items():
-            amounts.append((counter_set.name, name, nanos(counter.value)))
+            amounts.append((counter_set.counter_set, name, nanos(counter.value)))
     return tuple(amounts)
 
 
@@ -249,7 +244,7 @@ class DeviceTotals:
         self._slices: dict[PoolId, dict[str, ResourceSlice]] = {}
         self._given: Counter[DeviceId] = Counter()
         """How many results of claims name a device."""
-        self._changed: dict[PoolId, None] = {}
+        self._changed: set[PoolId] = set()
         """Pools that must be counted again."""
         self._complete: dict[PoolId, tuple[ResourceSlice, ...]] = {}
         """The last complete generation of each pool."""
@@ -265,10 +260,10 @@ class DeviceTotals:
             slices.pop(name, None)
             if not slices:
                 self._slices.pop(before.pool, None)
-            self._changed[before.pool] = None
+            self._changed.add(before.pool)
         if after is not None:
             self._slices.setdefault(after.pool, {})[name] = after
-            self._changed[after.pool] = None
+            self._changed.add(after.pool)
 
     def claim_changed(
         self, _key: str, before: tuple[DeviceId, ...] | None, after: tuple[DeviceId, ...] | None
@@ -278,17 +273,17 @@ class DeviceTotals:
             self._given[device] -= 1
             if not self._given[device]:
                 del self._given[device]
-            self._changed[device[:2]] = None
+            self._changed.add(device[:2])
         for device in after or ():
             self._given[device] += 1
-            self._changed[device[:2]] = None
+            self._changed.add(device[:2])
 
     def counts(self, *, now: float) -> dict[str, dict[str, DeviceCounts]]:
         """The counts by driver and node. ``now``: monotonic."""
         for pool in self._changed:
             self._count(pool, now=now)
         self._changed.clear()
-        for pool, since in [*self._incomplete_since.items()]:
+        for pool, since in self._incomplete_since.items():
             # Whether the driver died or is slow: the scheduler allocates nothing of such a pool.
             if now - since >= HOLD_SECONDS:
                 self._complete.pop(pool, None)
