@@ -24,7 +24,7 @@ from typing import Final
 
 import msgspec
 
-from dsf_agent.kubernetes.objects import OwnMetadata, object_key
+from dsf_agent.kubernetes.objects import PREVENTING, OwnMetadata, object_key
 from dsf_agent.kubernetes.quantity import nanos
 
 DeviceId = tuple[str, str, str]
@@ -44,8 +44,6 @@ HOLD_SECONDS: Final = 60.0
 A driver writes them one after another, which takes seconds. Without it a fleet would leave a
 cluster because a driver changes a label of its GPUs.
 """
-_PREVENTING: Final = frozenset({"NoSchedule", "NoExecute"})
-"""Effects of taints that keep claims away. Consumers must treat unknown effects as none."""
 
 
 class Device(msgspec.Struct, frozen=True, gc=False):
@@ -173,7 +171,8 @@ def resource_slice(raw: msgspec.Raw) -> tuple[str, ResourceSlice]:
             Device(
                 name=sys.intern(device.name),
                 node=device.node() if spec.per_device_node_selection else node,
-                is_tainted=any(taint.effect in _PREVENTING for taint in device.taints or ()),
+                # Consumers must treat effects that they do not know as none.
+                is_tainted=any(taint.effect in PREVENTING for taint in device.taints or ()),
                 consumes=_amounts(device.consumes_counters or ()),
             )
         )

@@ -22,6 +22,9 @@ CONTROL_PLANE: Final = frozenset(
     {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 )
 """Taints of nodes that ordinary workloads do not run on."""
+PREVENTING: Final = frozenset({"NoSchedule", "NoExecute"})
+"""Effects of taints that keep pods off a node, or claims off a device. PreferNoSchedule does not.
+"""
 COMPLETED: Final = frozenset({"Succeeded", "Failed"})
 """Phases of pods that use no resources any more."""
 
@@ -102,9 +105,8 @@ def node(raw: msgspec.Raw) -> tuple[str, Node]:
     for name, text in (sent.status.allocatable or {}).items():
         allocatable[sys.intern(name)] = nanos(text)
     ready = _has(sent.status.conditions, kind="Ready", status="True")
-    # PreferNoSchedule does not keep pods away.
     tainted = any(
-        taint.key in CONTROL_PLANE and taint.effect in {"NoSchedule", "NoExecute"}
+        taint.key in CONTROL_PLANE and taint.effect in PREVENTING
         for taint in sent.spec.taints or ()
     )
     usable = ready and not sent.spec.unschedulable and not tainted

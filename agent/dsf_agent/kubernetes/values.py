@@ -166,7 +166,7 @@ def _of_devices(
     for driver, by_node in sorted(devices.items()):
         if selection.only not in {None, driver}:
             continue
-        label = ("driver", driver)
+        label = (measure.label, driver)
         if measure.per_node:
             for name in sorted(usable & by_node.keys()):
                 value = value_of(by_node[name])
@@ -221,4 +221,5 @@ def _selected(selection: Selection, node: Node) -> Iterable[str]:
 
 
 def _label(selection: Selection, resource: str) -> tuple[tuple[str, str], ...]:
-    return (("resource", spelled(resource)),) if selection.measure.resource == "extended" else ()
+    label = selection.measure.label
+    return ((label, spelled(resource)),) if label else ()
