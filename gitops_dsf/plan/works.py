@@ -17,7 +17,12 @@ from gitops_dsf.plan.configurations import (
 )
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.repository.model.foreign import ManagedCluster
-from gitops_dsf.repository.model.repository import Agent, FleetRepositorySpec
+from gitops_dsf.repository.model.remote_write import RemoteWrite
+from gitops_dsf.repository.model.repository import (
+    Agent,
+    AgentServiceMonitor,
+    FleetRepositorySpec,
+)
 from gitops_dsf.resolve.inventory import identity_of
 from gitops_dsf.resolve.rollout import entries_of
 from gitops_dsf.resolve.scorer import EffectiveScorer
@@ -201,23 +206,14 @@ def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configura
     labels = cluster.metadata.labels
     return AddOnParts(
         receiver=configuration.receiver is not None,
-        service_monitor=_is_monitored(agent, labels),
-        remote_write=_writes(agent, labels),
+        service_monitor=_selects(agent.service_monitor, labels),
+        remote_write=_selects(agent.remote_write, labels),
         rollout=entries_of(agent, labels),
     )
 
 
-def _is_monitored(agent: Agent, labels: dict[str, str]) -> bool:
-    """Whether a cluster with these labels gets a ServiceMonitor of its agent."""
-    if agent.service_monitor is None:
+def _selects(part: AgentServiceMonitor | RemoteWrite | None, labels: dict[str, str]) -> bool:
+    """Whether a cluster with these labels gets a part of the add-on that names its clusters."""
+    if part is None:
         return False
-    selector = agent.service_monitor.cluster_selector
-    return selector is None or selector.matches(labels)
-
-
-def _writes(agent: Agent, labels: dict[str, str]) -> bool:
-    """Whether a cluster with these labels sends its raw scores to a central store."""
-    if agent.remote_write is None:
-        return False
-    selector = agent.remote_write.cluster_selector
-    return selector is None or selector.matches(labels)
+    return part.cluster_selector is None or part.cluster_selector.matches(labels)
