@@ -9,6 +9,7 @@ from functools import partial
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.globs import matches
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.credentials import (
@@ -89,13 +90,7 @@ def the_store_gets_what_it_may(context: Context) -> Iterator[Diagnostic]:
         return
     path = ("spec", "reconciler", "metricStore", "auth")
     for credential in credentials(store.auth):
-        secret = credential.secret
-        if is_reserved(secret) or secret in _pull_secrets(spec)[True]:
-            yield codes.RESERVED_SECRET.at(
-                context.repository.at(*path),
-                f"metricStore.auth: Secret {secret} holds credentials for {_owner(secret, spec)}",
-                "make a Secret of its own for the store, and name that",
-            )
+        yield from _of_others(context, credential.secret, path, on_hub=True)
         recipient = destination(credential, "metricStore", store.host)
         if recipient is None or recipient.kind is Kind.CERTIFICATE or is_metadata(recipient.host):
             continue
@@ -120,13 +115,7 @@ def remote_write_gets_what_it_may(context: Context) -> Iterator[Diagnostic]:
         return
     path = ("spec", "agent", "remoteWrite", "auth")
     for credential in credentials(writing.auth):
-        secret = credential.secret
-        if is_reserved(secret) or secret in _pull_secrets(spec)[False]:
-            yield codes.RESERVED_SECRET.at(
-                context.repository.at(*path),
-                f"remoteWrite.auth: Secret {secret} holds credentials for {_owner(secret, spec)}",
-                "make a Secret of its own for the store, and name that",
-            )
+        yield from _of_others(context, credential.secret, path, on_hub=False)
         recipient = destination(credential, "remoteWrite", writing.url)
         if recipient is None or not recipient.kind.is_received or is_metadata(recipient.host):
             continue
@@ -250,6 +239,19 @@ def _pull_secrets(spec: FleetRepositorySpec) -> Mapping[bool, set[str]]:
     for entry in spec.agent.rollout:
         on_spokes.update(entry.image_pull_secrets or ())
     return {True: on_hub, False: on_spokes}
+
+
+def _of_others(
+    context: Context, secret: str, path: FieldPath, *, on_hub: bool
+) -> Iterator[Diagnostic]:
+    """The finding about a Secret for others in the auth of a store, which is at this path."""
+    spec = context.settings
+    if is_reserved(secret) or secret in _pull_secrets(spec)[on_hub]:
+        yield codes.RESERVED_SECRET.at(
+            context.repository.at(*path),
+            f"{path[-2]}.auth: Secret {secret} holds credentials for {_owner(secret, spec)}",
+            "make a Secret of its own for the store, and name that",
+        )
 
 
 def _outside(peer: Peer, credential: Credential, place: Sent) -> Iterator[Diagnostic]:

@@ -68,13 +68,12 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A ServiceMonitor whose selector matches no cluster is rendered nowhere."""
     monitor = context.settings.agent.service_monitor
-    selector = monitor.cluster_selector if monitor is not None else None
-    if selector is not None and not context.inventory.selected(selector):
-        path: FieldPath = ("spec", "agent", "serviceMonitor", "clusterSelector")
-        yield codes.MATCHES_NOTHING.at(
-            context.repository.document.key_at(path),
+    if monitor is not None:
+        yield from _no_cluster_gets(
+            context,
+            "serviceMonitor",
+            monitor.cluster_selector,
             "no cluster of the inventory has these labels: no cluster gets the ServiceMonitor",
-            _hint(context, selector),
         )
 
 
@@ -82,13 +81,12 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 def remote_write_finds_clusters(context: Context) -> Iterator[Diagnostic]:
     """Where the selector matches no cluster, no raw score reaches the store."""
     writing = context.settings.agent.remote_write
-    selector = writing.cluster_selector if writing is not None else None
-    if selector is not None and not context.inventory.selected(selector):
-        path: FieldPath = ("spec", "agent", "remoteWrite", "clusterSelector")
-        yield codes.MATCHES_NOTHING.at(
-            context.repository.document.key_at(path),
+    if writing is not None:
+        yield from _no_cluster_gets(
+            context,
+            "remoteWrite",
+            writing.cluster_selector,
             "no cluster of the inventory has these labels: no cluster sends its raw scores",
-            _hint(context, selector),
         )
 
 
@@ -110,6 +108,17 @@ def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
         yield from _dead_fields(document, path, selected, covered, list(entry.changed))
         for name in entry.changed:
             covered[name] |= selected
+
+
+def _no_cluster_gets(
+    context: Context, part: str, selector: LabelSelector | None, message: str
+) -> Iterator[Diagnostic]:
+    """The finding about a part of spec.agent whose selector matches no cluster."""
+    if selector is not None and not context.inventory.selected(selector):
+        path: FieldPath = ("spec", "agent", part, "clusterSelector")
+        yield codes.MATCHES_NOTHING.at(
+            context.repository.document.key_at(path), message, _hint(context, selector)
+        )
 
 
 def _dead_fields(
