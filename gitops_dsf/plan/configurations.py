@@ -50,7 +50,7 @@ def agent_configuration(
         secrets=_secrets(scorers),
         config_maps=_config_maps(scorers),
         egress=_limits(agent.egress),
-        proxies=_proxies(agent),
+        proxies=() if agent.proxy is None else agent.proxy.urls,
         receiver=_receiver(scorers, agent),
     )
 
@@ -101,13 +101,6 @@ def _private_cas(auth: Auth | None) -> Iterator[str]:
         yield auth.ca_config_map_ref.name
     if auth.oauth2 is not None and auth.oauth2.ca_config_map_ref is not None:
         yield auth.oauth2.ca_config_map_ref.name
-
-
-def _proxies(agent: Agent) -> tuple[str, ...]:
-    if agent.proxy is None:
-        return ()
-    urls = (agent.proxy.http_proxy, agent.proxy.https_proxy)
-    return tuple(dict.fromkeys(url for url in urls if url))
 
 
 def _receiver(scorers: Sequence[EffectiveScorer], agent: Agent) -> Receiver | None:

@@ -115,6 +115,11 @@ def pod_values(settings: Agent | HubScorer | Reconciler, *, image: str) -> Objec
     }
 
 
+def prometheus_log_format(settings: Agent) -> str:
+    """How the agent's format is called by Prometheus, in pods that belong to the agent."""
+    return "json" if settings.log_format == "json" else "logfmt"
+
+
 def filled(file: str, **values: Any) -> list[Object]:  # noqa: ANN401 - plain data
     """The objects of a file of manifests/, with our labels.
 

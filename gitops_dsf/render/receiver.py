@@ -14,7 +14,7 @@ from typing import Final
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.plan.configurations import Receiver
-from gitops_dsf.render.objects import Object, config_map, filled
+from gitops_dsf.render.objects import Object, config_map, filled, prometheus_log_format
 from gitops_dsf.repository.model.repository import Agent, OpenTelemetry, mebibytes
 
 NAME: Final = "gitops-dsf-otlp"
@@ -63,14 +63,11 @@ def pod_values(settings: OpenTelemetry | None, agent: Agent) -> Object:
     if settings is None:
         names = ("receiver_containers", "receiver_volumes", "receiver_ingress", "account_mount")
         return dict.fromkeys((*names, "mounts_token"))
-    log_format = "logfmt"
-    if agent.log_format == "json":
-        log_format = "json"
     [values] = filled(
         "receiver-pod.yaml",
         image=settings.image,
         pull_policy=agent.image_pull_policy,
-        log_format=log_format,
+        log_format=prometheus_log_format(agent),
         memory_limit=f"{int(mebibytes(settings.memory) * _HEAP_SHARE)}MiB",
         cpu=settings.cpu,
         memory=settings.memory,

@@ -9,7 +9,13 @@ from typing import Final
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.render.egress import egress_policy
-from gitops_dsf.render.objects import Object, config_map, filled, pod_values
+from gitops_dsf.render.objects import (
+    Object,
+    config_map,
+    filled,
+    pod_values,
+    prometheus_log_format,
+)
 from gitops_dsf.repository.model.remote_write import RemoteWrite
 from gitops_dsf.repository.model.repository import Agent
 
@@ -23,10 +29,6 @@ _FOLDER: Final = "/etc/gitops-dsf-remote-write-credentials"
 
 def manifests(settings: RemoteWrite, agent: Agent) -> list[Object]:
     """What the add-on brings to a cluster that sends its raw scores."""
-    values = pod_values(agent, image=settings.image)
-    log_format = "logfmt"
-    if agent.log_format == "json":
-        log_format = "json"
     sources = _credentials(settings)
     mount: Object | None = None
     volume: Object | None = None
@@ -36,8 +38,8 @@ def manifests(settings: RemoteWrite, agent: Agent) -> list[Object]:
     rendered = [config_map(NAME, {CONFIG_FILE: _file(settings, agent)}, namespace=AGENT_NAMESPACE)]
     rendered += filled(
         "remote-write.yaml",
-        **{name: value for name, value in values.items() if name not in {"requests", "limits"}},
-        log_format=log_format,
+        **pod_values(agent, image=settings.image),
+        log_format=prometheus_log_format(agent),
         environment=_environment(agent),
         cpu=settings.cpu,
         memory=settings.memory,
@@ -48,7 +50,7 @@ def manifests(settings: RemoteWrite, agent: Agent) -> list[Object]:
     if agent.egress.mode == "Limited":
         called = [settings.url, f"http://{TARGET}"]
         if agent.proxy is not None:
-            called += [url for url in (agent.proxy.http_proxy, agent.proxy.https_proxy) if url]
+            called += agent.proxy.urls
         rendered.append(egress_policy((), agent.egress, proxies=called, app=NAME))
     return rendered
 

@@ -191,6 +191,11 @@ class Proxy(Authored):
         }
         return {name: value for name, value in values.items() if value}
 
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The proxies themselves, each once."""
+        return tuple(dict.fromkeys(url for url in (self.http_proxy, self.https_proxy) if url))
+
     @model_validator(mode="after")
     def _can_be_used(self) -> Self:
         urls = {"httpProxy": self.http_proxy, "httpsProxy": self.https_proxy}
