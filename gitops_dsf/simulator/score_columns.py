@@ -34,6 +34,12 @@ class ScoreColumn:
     """validUntil of each cluster's AddOnPlacementScore; None if it has none or does not exist."""
 
     @cached_property
+    def endless(self) -> frozenset[int]:
+        """Clusters that have this score and no validUntil: OCM counts it for ever."""
+        without_end = [cluster for cluster, until in enumerate(self.ends) if until is None]
+        return frozenset(without_end) - self.absent
+
+    @cached_property
     def expiries(self) -> tuple[tuple[datetime, int], ...]:
         """(validUntil, cluster) of valid scores that will expire, soonest first."""
         return tuple(sorted(self._expiries()))

@@ -258,9 +258,7 @@ def _endless(verdict: Verdict) -> Iterator[str]:
         if prioritizer.built_in is not None:
             continue
         column = table.column(prioritizer.resource, prioritizer.score, verdict.now)
-        if any(
-            column.ends[position] is None and position not in column.absent for position in eligible
-        ):
+        if not column.endless.isdisjoint(eligible):
             yield prioritizer_text(prioritizer.name)
 
 
