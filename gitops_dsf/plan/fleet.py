@@ -275,6 +275,7 @@ def _placements(context: Context) -> tuple[ResolvedPlacement, ...]:
             ranking,
             context.scorers,
             variants=context.by_variant,
+            external=context.external_scores,
             namespace=context.namespace_of(ranking),
             settings=context.settings,
         )

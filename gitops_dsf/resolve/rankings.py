@@ -68,16 +68,18 @@ def resolve_ranking(
     scorers: Mapping[str, EffectiveScorer],
     *,
     variants: Mapping[str, tuple[EffectiveScorer, ...]],
+    external: ExternalScores,
     namespace: str,
     settings: FleetRepositorySpec,
 ) -> ResolvedPlacement | None:
     """The Placement that a ranking renders.
 
-    `variants` are the scorers, each with the variants of its MetricSource. None where a rule
-    reports a reference, the stickiness or the weights.
+    `variants` are the scorers, each with the variants of its MetricSource, and `external` are the
+    scores of other add-ons that the settings declare. None where a rule reports a reference, the
+    stickiness or the weights.
     """
     spec = ranking.value.spec
-    scores = ranked_by(ranking, scorers, ExternalScores(settings.external_scores))
+    scores = ranked_by(ranking, scorers, external)
     if scores is None:
         return None
     score_weights = [score.weight for score in scores]
