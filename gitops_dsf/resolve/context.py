@@ -142,11 +142,13 @@ class Context:
                 yield application, ("spec", "moves", "verify", index), check
 
     @property
-    def ranked_by_add_ons(self) -> Iterator[tuple[RankingItem, FieldPath, AddOnScore]]:
-        """Every score of another add-on in a ranking, and its path."""
+    def ranked_by_add_ons(self) -> Iterator[tuple[RankingItem, FieldPath, Score, AddOnScore]]:
+        """Every entry of a ranking that names a score of another add-on: its path, itself, and the
+        score that it names.
+        """
         for ranking, path, score in self.ranked:
             if score.add_on is not None:
-                yield ranking, (*path, "addOn"), score.add_on
+                yield ranking, path, score, score.add_on
 
     @property
     def named_scorers(self) -> Iterator[tuple[RankingItem, FieldPath, Score | MoveCheck, str]]:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.repository.load import FieldPath
-from gitops_dsf.repository.model.apps import Score
 from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.repository.model.external_scores import AddOnScore
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.external_scores import ScoreKey
 from gitops_dsf.resolve.paced_rankings import is_paced
@@ -24,12 +24,11 @@ from gitops_dsf.wording import names_text
 def external_scores_are_declared(context: Context) -> Iterator[Diagnostic]:
     """A score that nobody publishes counts as 0 everywhere, so a misspelt name must be seen."""
     published = {scorer.resource_name: scorer for scorer in context.scorers.values()}
-    for ranking, path, score in context.ranked:
-        add_on = score.add_on
-        if add_on is None or context.external_scores.of(add_on.resource, add_on.name):
+    for ranking, path, _, add_on in context.ranked_by_add_ons:
+        if context.external_scores.of(add_on.resource, add_on.name) is not None:
             continue
         if add_on.resource in published:
-            yield _of_scorer(ranking, path, score, published[add_on.resource])
+            yield _of_scorer(ranking, path, add_on, published[add_on.resource])
             continue
         yield codes.UNDECLARED_SCORE.at(
             ranking.at(*path, "addOn"),
@@ -53,13 +52,12 @@ def undeclared_hint(context: Context, resource: str, name: str) -> str:
 
 
 def _of_scorer(
-    ranking: RankingItem, path: FieldPath, score: Score, scorer: EffectiveScorer
+    ranking: RankingItem, path: FieldPath, add_on: AddOnScore, scorer: EffectiveScorer
 ) -> Diagnostic:
     """The finding about a score of this repository that is named as one of another add-on."""
-    name = "" if score.add_on is None else score.add_on.name
     edits = [Edit((*path, "scorer"), value=scorer.name), Edit((*path, "addOn"))]
-    if name != scorer.only_item:
-        edits.insert(1, Edit((*path, "dimension"), value=name))
+    if add_on.name != scorer.only_item:
+        edits.insert(1, Edit((*path, "dimension"), value=add_on.name))
     return codes.BAD_VALUE.at(
         ranking.at(*path, "addOn", "resource"),
         f"the scorer {scorer.name} of this repository publishes {scorer.resource_name}",
@@ -101,9 +99,8 @@ def external_scores_are_of_others(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def missing_external_scores_lose(context: Context) -> Iterator[Diagnostic]:
     """A cluster on which the add-on does not run counts as 0."""
-    for ranking, path, score in context.ranked:
-        add_on = score.add_on
-        if add_on is None or ranking.value.spec.on_missing_score == "Exclude":
+    for ranking, path, score, add_on in context.ranked_by_add_ons:
+        if ranking.value.spec.on_missing_score == "Exclude":
             continue
         declared = context.external_scores.of(add_on.resource, add_on.name)
         if declared is None:
@@ -121,9 +118,8 @@ def missing_external_scores_lose(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=("FleetRepository",))
 def it_is_known_when_they_have_measured(context: Context) -> Iterator[Diagnostic]:
     """Without that, moves would follow scores that do not show the last move yet."""
-    for ranking, path, score in context.ranked:
-        add_on = score.add_on
-        if add_on is None or not (score.demand or is_paced(ranking, context.settings)):
+    for ranking, path, score, add_on in context.ranked_by_add_ons:
+        if not (score.demand or is_paced(ranking, context.settings)):
             continue
         declared = context.external_scores.of(add_on.resource, add_on.name)
         if declared is None or declared.measured_after_seconds is not None:
