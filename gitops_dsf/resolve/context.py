@@ -168,7 +168,10 @@ class Context:
         """
         if score.add_on is not None:
             declared = self.external_scores.of(score.add_on.resource, score.add_on.name)
-            return None if declared is None else declared.range.max - declared.range.min
+            if declared is None:
+                return None
+            low, high = declared.published
+            return high - low
         if score.built_in is not None:
             return BUILT_IN_SPAN
         scorer = self.scorers.get(score.scorer or "")

@@ -59,8 +59,6 @@ class ExternalScores:
         spans: dict[str, tuple[int, int]] = {}
         for external in self.by_key.values():
             low, high = spans.get(external.resource, (0, 0))
-            spans[external.resource] = (
-                min(low, external.range.min),
-                max(high, external.range.max),
-            )
+            lowest, highest = external.published
+            spans[external.resource] = min(low, lowest), max(high, highest)
         return spans

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gitops_dsf.hub.scorers import counted_span
 from gitops_dsf.repository.model.apps import BuiltInPrioritizer, Score
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.external_scores import AddOnScore
@@ -72,13 +73,13 @@ def _of_scorer(score: Score, scorers: Mapping[str, EffectiveScorer]) -> Resolved
     dimension = score.dimension or scorer.only_item
     if dimension is None:
         return None
-    ends = (*scorer.published, scorer.spec.default_score or 0, 0)
+    low, high = counted_span(scorer.published, scorer.spec.default_score)
     return ResolvedScore(
         scorer=scorer.name,
         resource_name=scorer.resource_name,
         dimension=dimension,
         weight=score.weight,
-        span=max(ends) - min(ends),
+        span=high - low,
         delay=publication_delay(scorer.spec),
         range=float(scorer.spec.source.params.range),
     )
@@ -88,12 +89,12 @@ def _of_add_on(score: Score, add_on: AddOnScore, external: ExternalScores) -> Re
     declared = external.of(add_on.resource, add_on.name)
     if declared is None:
         return None
-    ends = (declared.range.min, declared.range.max, 0)
+    low, high = counted_span(declared.published, None)
     return ResolvedScore(
         resource_name=add_on.resource,
         dimension=add_on.name,
         weight=score.weight,
-        span=max(ends) - min(ends),
+        span=high - low,
         # A rule refuses a pace or a demand where this is not known.
         delay=float(declared.measured_after_seconds or 0),
         range=0.0,

@@ -56,3 +56,8 @@ class ExternalScore(Authored):
     """Seconds after which the items show what changed on a cluster, at most. Paced applications
     that rank by them need it, and so does `demand`.
     """
+
+    @property
+    def published(self) -> tuple[int, int]:
+        """The lowest and highest score that the add-on can publish."""
+        return self.range.min, self.range.max

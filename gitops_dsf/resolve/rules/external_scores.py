@@ -105,8 +105,7 @@ def missing_external_scores_lose(context: Context) -> Iterator[Diagnostic]:
         declared = context.external_scores.of(add_on.resource, add_on.name)
         if declared is None:
             continue
-        published = (declared.range.min, declared.range.max)
-        if message := how_zero_wins(str(add_on), published, score.weight):
+        if message := how_zero_wins(str(add_on), declared.published, score.weight):
             yield codes.MISSING_BEATS_REAL.at(
                 ranking.at(*path, "addOn"),
                 message,

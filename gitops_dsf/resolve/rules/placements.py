@@ -104,9 +104,8 @@ def _of_add_on(
     if declared is not None:
         if _is_required(placement.document, resource):
             return
-        published = (declared.range.min, declared.range.max)
         weight = _weight_at(placement, path)
-        if message := how_zero_wins(f"{resource}/{name}", published, weight):
+        if message := how_zero_wins(f"{resource}/{name}", declared.published, weight):
             yield codes.MISSING_BEATS_REAL.at(
                 placement.at(*path),
                 message,
