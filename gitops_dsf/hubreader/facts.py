@@ -39,7 +39,6 @@ from gitops_dsf.views.doctor.checks.upstream import (
 )
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.status.build import Overview, build
-from gitops_dsf.views.status.external_scores import external_scores
 
 _Contents = tuple[JsonObject, ...] | Unread
 _KUEUE_LABEL = "app.kubernetes.io/name=kueue,control-plane=controller-manager"
@@ -161,14 +160,8 @@ def _of_add_ons(hub: HubClient, overview: Overview) -> _Contents:
 
     Only these names are read, because managedFields cost more than all the rest.
     """
-    viewed_keys = {view.placement for view in overview.placements}
-    placements = [
-        placement for placement in overview.inputs.placements if placement.key in viewed_keys
-    ]
     objects: tuple[JsonObject, ...] = ()
-    for resource in sorted(
-        {key[0] for key in external_scores(placements, overview.inputs.scorers)}
-    ):
+    for resource in sorted({resource for resource, _ in overview.external_scores}):
         contents = hub.read(SCORES, whole, name=resource, metadata_only=True)
         if isinstance(contents, Unread):
             return contents

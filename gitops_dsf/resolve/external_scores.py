@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
+from gitops_dsf.hub.scores import ScoreKey
 from gitops_dsf.repository.model.external_scores import ExternalScore
 from gitops_dsf.wording import closest
-
-ScoreKey = tuple[str, str]
-"""Names of an AddOnPlacementScore and of an item in it."""
 
 
 class ExternalScores:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.scores import ScoreKey
 from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.external_scores import AddOnScore
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.external_scores import ScoreKey
 from gitops_dsf.resolve.paced_rankings import is_paced
 from gitops_dsf.resolve.ranked_scores import how_zero_wins
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule

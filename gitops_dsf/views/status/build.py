@@ -7,6 +7,7 @@ what depends on it is None or left out.
 import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -18,10 +19,12 @@ from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by, resources_read
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.scores import ScoreKey
 from gitops_dsf.hub.times import timestamp
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.status.applications import ApplicationView, application_views
 from gitops_dsf.views.status.clusters import ClusterView, cluster_views
+from gitops_dsf.views.status.external_scores import external_scores
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 from gitops_dsf.views.status.placements import PlacementView, placement_views, state_of
 from gitops_dsf.views.status.queue import QueueView, hub_queue
@@ -43,6 +46,13 @@ class Overview:
     applications: tuple[ApplicationView, ...]
     queue: QueueView | None
     refuges: tuple[FailoverView, ...]
+
+    @cached_property
+    def external_scores(self) -> Mapping[ScoreKey, tuple[str, ...]]:
+        """The scores of other add-ons that rank these Placements, with those that each ranks."""
+        viewed_keys = {view.placement for view in self.placements}
+        viewed = [placement for placement in self.inputs.placements if placement.key in viewed_keys]
+        return external_scores(viewed, self.inputs.scorers)
 
 
 class UnreadPart(Struct):

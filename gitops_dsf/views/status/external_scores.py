@@ -11,10 +11,7 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.score_states import expired
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import PublishedScore
-
-ScoreKey = tuple[str, str]
-"""Names of an AddOnPlacementScore and of an item in it."""
+from gitops_dsf.hub.scores import PublishedScore, ScoreKey
 
 
 @dataclass(frozen=True, kw_only=True)

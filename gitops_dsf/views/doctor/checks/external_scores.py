@@ -3,21 +3,17 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from dsf_wire.ownership import STATUS
 from gitops_dsf.hub.times import age_text
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
-from gitops_dsf.views.status.external_scores import Presence, external_scores, presence_of
+from gitops_dsf.views.status.external_scores import Presence, presence_of
 from gitops_dsf.wording import names_text, plural, prioritizer_text
-
-_STATUS = "status"
-"""The subresource that holds the scores."""
 
 
 def scores(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Do other add-ons publish the scores by which Placements rank?"""
-    viewed_keys = {view.placement for view in facts.overview.placements}
-    placements = [item for item in facts.inputs.placements if item.key in viewed_keys]
-    external = external_scores(placements, facts.inputs.scorers)
+    external = facts.overview.external_scores
     snapshot = facts.inputs.snapshot
     for (resource, dimension), ranked in external.items():
         name = prioritizer_text(f"AddOn/{resource}/{dimension}")
@@ -78,6 +74,6 @@ def _changed(metadata: dict[str, object]) -> float | None:
     times: list[float] = []
     entries = metadata.get("managedFields")
     for entry in entries if isinstance(entries, list) else ():
-        if entry.get("subresource") == _STATUS and isinstance(entry.get("time"), str):
+        if entry.get("subresource") == STATUS and isinstance(entry.get("time"), str):
             times.append(datetime.fromisoformat(entry["time"]).timestamp())
     return max(times, default=None)
