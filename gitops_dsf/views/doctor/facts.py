@@ -5,7 +5,7 @@ does not run it. So a check may treat a source that has no object as one that wa
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -55,6 +55,8 @@ RIGHTS: Final = (
     "ask an administrator of the hub for the rights of the ClusterRole gitops-dsf-doctor"
 )
 """The fix if the hub refuses a read."""
+MAX_COMMANDS: Final = 5
+"""A fix has commands for at most this many clusters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +108,10 @@ class DoctorFacts:
     def command(self, *words: str) -> str:
         """A kubectl command for this hub, quoted for a shell."""
         return shlex.join((*self.kubectl, *words))
+
+    def in_each(self, namespaces: Iterable[str], *words: str) -> str:
+        """The same kubectl command for each of these namespaces, as one line of a shell."""
+        return " && ".join(self.command("-n", namespace, *words) for namespace in namespaces)
 
     def in_argocd(self, *words: str) -> str:
         """A kubectl command for the namespace of Argo CD."""

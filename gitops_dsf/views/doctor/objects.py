@@ -18,6 +18,11 @@ def namespace_of(item: HubObject) -> str:
     return str(item["metadata"].get("namespace") or "")
 
 
+def key_of(item: HubObject) -> str:
+    """`namespace/name`."""
+    return f"{namespace_of(item)}/{name_of(item)}"
+
+
 def condition(item: HubObject, kind: str) -> HubObject | None:
     """The condition of a type; None if the object does not have it."""
     conditions: Sequence[HubObject] = (item.get("status") or {}).get("conditions") or ()

@@ -10,7 +10,7 @@ from typing import Final
 from gitops_dsf.hub.names import HUB_NAMESPACE
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, ok, warning
-from gitops_dsf.views.doctor.objects import name_of, namespace_of
+from gitops_dsf.views.doctor.objects import key_of, name_of, namespace_of
 
 NEEDS: Final = (FactSource.MULTICLUSTERHUBS, FactSource.DELIVERY)
 
@@ -29,7 +29,7 @@ def hub_namespace(facts: DoctorFacts) -> Iterator[DoctorFinding]:
                 " its Secrets in the new namespace",
             )
     if operators:
-        names = ", ".join(f"{namespace_of(item)}/{name_of(item)}" for item in operators)
+        names = ", ".join(map(key_of, operators))
         yield ok(f"the operator of MultiClusterHub {names} owns another namespace than ours")
     else:
         yield ok("Red Hat Advanced Cluster Management is not on the hub")

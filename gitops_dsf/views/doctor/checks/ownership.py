@@ -6,13 +6,10 @@ from typing import NamedTuple
 from dsf_wire.constants import SCORE_PLURAL
 from gitops_dsf.hub.score_states import ScoreState
 from gitops_dsf.views.doctor.checks.scorers import find_scorers
-from gitops_dsf.views.doctor.facts import DoctorFacts
+from gitops_dsf.views.doctor.facts import MAX_COMMANDS, DoctorFacts
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.wording import names_text, plural
-
-_MAX_COMMANDS = 5
-"""A fix has commands for at most this many clusters."""
 
 
 class _ScoreKey(NamedTuple):
@@ -101,9 +98,7 @@ def _unexpected(facts: DoctorFacts) -> Iterator[DoctorFinding]:
                 clusters.append(name)
         if not clusters:
             continue
-        delete = ("delete", SCORE_PLURAL, scorer.resource)
-        commands = [facts.command("-n", cluster, *delete) for cluster in clusters[:_MAX_COMMANDS]]
-        fix = " && ".join(commands)
+        fix = facts.in_each(clusters[:MAX_COMMANDS], "delete", SCORE_PLURAL, scorer.resource)
         where = names_text(clusters)
         if scorer.spec.suspend:
             yield warning(

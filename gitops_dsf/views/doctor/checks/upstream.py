@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
+from gitops_dsf.views.doctor.facts import MAX_COMMANDS, DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
-from gitops_dsf.views.doctor.objects import HubObject, name_of, namespace_of
+from gitops_dsf.views.doctor.objects import HubObject, key_of, name_of, namespace_of
 from gitops_dsf.wording import names_text
 
 UPSTREAM_ADDON: Final = "dynamic-scoring-framework"
@@ -36,8 +36,6 @@ UPSTREAM_NEEDS: Final = (
     FactSource.SCORING_CONFIGS,
     FactSource.MULTICLUSTERHUBS,
 )
-_MAX_COMMANDS: Final = 5
-"""A fix has commands for at most this many clusters."""
 
 
 def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
@@ -54,7 +52,7 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         return
     operator = facts.one(FactSource.MULTICLUSTERHUBS)
     if operator is not None and (running or _is_defined(facts)):
-        yield from _beside_operator(facts, operator)
+        yield from _beside_operator(facts, operator, works)
         return
     for deployment in running:
         yield _running(facts, deployment)
@@ -71,22 +69,21 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     yield ok("no part of the upstream add-on is on the hub")
 
 
-def _beside_operator(facts: DoctorFacts, operator: HubObject) -> Iterator[DoctorFinding]:
+def _beside_operator(
+    facts: DoctorFacts, operator: HubObject, works: list[str]
+) -> Iterator[DoctorFinding]:
     """What to do where the operator of a MultiClusterHub restores the controllers and the add-on.
 
-    The fixes take from them what makes them work, and nothing that the operator owns.
+    The fixes take from them what makes them work, and nothing that the operator owns. `works` has
+    the clusters with a ManifestWork of the upstream add-on.
     """
-    name = f"MultiClusterHub {namespace_of(operator)}/{name_of(operator)}"
+    name = f"MultiClusterHub {key_of(operator)}"
     configs = facts.of(FactSource.SCORING_CONFIGS)
-    works = sorted(map(namespace_of, facts.of(FactSource.UPSTREAM_WORKS)))
     for config in configs:
-        config_name = f"{namespace_of(config)}/{name_of(config)}"
         yield error(
-            f"DynamicScoringConfig {config_name} makes the upstream controller that {name} keeps"
+            f"DynamicScoringConfig {key_of(config)} makes the upstream controller that {name} keeps"
             " write the scoring ConfigMap that we write, too",
-            facts.command(
-                *("-n", namespace_of(config), "delete", "dynamicscoringconfig", name_of(config))
-            ),
+            _delete_config(facts, config),
         )
     # The finalizer of the DynamicScoringConfig deletes the works with it, so while there is one
     # they are not told apart.
@@ -117,16 +114,13 @@ def _unbind(facts: DoctorFacts) -> str:
             strategy = (definition.get("spec") or {}).get("installStrategy") or {}
             for placement in strategy.get("placements") or ():
                 namespaces.add(str(placement.get("namespace")))
-    delete = ("delete", "managedclustersetbinding", "global")
-    commands = [facts.command("-n", namespace, *delete) for namespace in sorted(namespaces)]
-    if not commands:
+    if not namespaces:
         # Its agents were installed by hand.
-        everywhere = facts.of(FactSource.UPSTREAM_ADDON_STATES)[:_MAX_COMMANDS]
+        clusters = [namespace_of(state) for state in facts.of(FactSource.UPSTREAM_ADDON_STATES)]
         delete = ("delete", "managedclusteraddon", UPSTREAM_ADDON)
-        return " && ".join(
-            facts.command("-n", namespace_of(state), *delete) for state in everywhere
-        )
-    return f"{' && '.join(commands)}  # unless other Placements there need this set"
+        return facts.in_each(clusters[:MAX_COMMANDS], *delete)
+    unbind = facts.in_each(sorted(namespaces), "delete", "managedclustersetbinding", "global")
+    return f"{unbind}  # unless other Placements there need this set"
 
 
 def is_ours(facts: DoctorFacts) -> bool:
@@ -160,19 +154,16 @@ def _is_addon(facts: DoctorFacts, name: str) -> bool:
 
 
 def _running(facts: DoctorFacts, deployment: HubObject) -> DoctorFinding:
-    namespace = namespace_of(deployment)
-    name = name_of(deployment)
+    scale = ("scale", "deployment", name_of(deployment), "--replicas=0")
     return error(
-        f"the upstream controller {namespace}/{name} runs beside ours: both write the scoring"
+        f"the upstream controller {key_of(deployment)} runs beside ours: both write the scoring"
         " ConfigMap and the status",
-        facts.command("-n", namespace, "scale", "deployment", name, "--replicas=0"),
+        facts.command("-n", namespace_of(deployment), *scale),
     )
 
 
 def _works(facts: DoctorFacts, clusters: list[str]) -> DoctorFinding:
-    delete = ("delete", "manifestwork", UPSTREAM_WORK)
-    commands = [facts.command("-n", cluster, *delete) for cluster in clusters[:_MAX_COMMANDS]]
-    fix = " && ".join(commands)
+    fix = facts.in_each(clusters[:MAX_COMMANDS], "delete", "manifestwork", UPSTREAM_WORK)
     both = sorted(set(clusters).intersection(map(namespace_of, facts.of(FactSource.OUR_WORKS))))
     if both:
         return error(
@@ -188,11 +179,13 @@ def _works(facts: DoctorFacts, clusters: list[str]) -> DoctorFinding:
 
 
 def _scoring_config(facts: DoctorFacts, config: HubObject) -> DoctorFinding:
-    namespace = namespace_of(config)
-    name = name_of(config)
-    delete = facts.command("-n", namespace, "delete", "dynamicscoringconfig", name)
     return warning(
-        f"DynamicScoringConfig {namespace}/{name} is on the hub: an upstream controller, once"
+        f"DynamicScoringConfig {key_of(config)} is on the hub: an upstream controller, once"
         " installed, would start writing works",
-        f"{delete}  # config/ in git is what counts",
+        f"{_delete_config(facts, config)}  # config/ in git is what counts",
     )
+
+
+def _delete_config(facts: DoctorFacts, config: HubObject) -> str:
+    delete = ("delete", "dynamicscoringconfig", name_of(config))
+    return facts.command("-n", namespace_of(config), *delete)
