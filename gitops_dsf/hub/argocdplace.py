@@ -8,6 +8,8 @@ from gitops_dsf.hub.unread import Unread
 
 OPENSHIFT_GITOPS: Final = "openshift-gitops"
 """The namespace of the Argo CD that OpenShift GitOps installs."""
+APPLICATIONSET_CONTROLLER: Final = "applicationset-controller"
+"""In the names of its Deployments: `argocd-` or `openshift-gitops-` comes before it."""
 ACM_DUCK_TYPE: Final = "acm-placement"
 """The duck-type ConfigMap of the clusterDecisionResource generator that Red Hat Advanced Cluster
 Management makes in the namespace of an Argo CD that a GitOpsCluster names.

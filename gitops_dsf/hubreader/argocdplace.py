@@ -5,6 +5,7 @@ from typing import Final
 
 from gitops_dsf.hub.argocdplace import (
     ACM_DUCK_TYPE,
+    APPLICATIONSET_CONTROLLER,
     OPENSHIFT_GITOPS,
     ArgoCdPlace,
     argocd_of,
@@ -13,9 +14,8 @@ from gitops_dsf.hub.argocdplace import (
 from gitops_dsf.hub.resources import GITOPS_CLUSTERS, Resource
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import HubClient, JsonObject, whole
+from gitops_dsf.views.doctor.objects import name_of
 
-_CONTROLLER: Final = "applicationset-controller"
-"""How the names of its Deployments end: `argocd-` and `openshift-gitops-` come before it."""
 _SERVER: Final = "-server"
 _NOT_THE_SERVER: Final = ("repo-server", "dex-server")
 
@@ -42,7 +42,9 @@ def find_argocd(hub: HubClient, *, expected: str) -> ArgoCdPlace | Unread | None
                 return None
             return deployments
         controllers = [
-            deployment for deployment in deployments if _name(deployment).endswith(_CONTROLLER)
+            deployment
+            for deployment in deployments
+            if name_of(deployment).endswith(APPLICATIONSET_CONTROLLER)
         ]
         if controllers:
             configmaps = Resource(plural="configmaps", namespace=namespace)
@@ -52,7 +54,7 @@ def find_argocd(hub: HubClient, *, expected: str) -> ArgoCdPlace | Unread | None
             accounts = (*map(_account, controllers), *map(_account, _servers(deployments)))
             return ArgoCdPlace(
                 namespace=namespace,
-                controller=_name(controllers[0]),
+                controller=name_of(controllers[0]),
                 accounts=tuple(dict.fromkeys(filter(None, accounts))),
                 importers=tuple(importers_into(importers, namespace)),
                 has_acm_duck_type=isinstance(duck_type, dict),
@@ -63,7 +65,7 @@ def find_argocd(hub: HubClient, *, expected: str) -> ArgoCdPlace | Unread | None
 
 def _servers(deployments: tuple[JsonObject, ...]) -> Iterator[JsonObject]:
     for deployment in deployments:
-        name = _name(deployment)
+        name = name_of(deployment)
         if name.endswith(_SERVER) and not name.endswith(_NOT_THE_SERVER):
             yield deployment
 
@@ -71,7 +73,3 @@ def _servers(deployments: tuple[JsonObject, ...]) -> Iterator[JsonObject]:
 def _account(deployment: JsonObject) -> str:
     pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
     return str(pod.get("serviceAccountName") or "")
-
-
-def _name(item: JsonObject) -> str:
-    return str(item["metadata"]["name"])

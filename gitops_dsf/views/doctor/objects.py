@@ -64,6 +64,14 @@ def version_of(workload: HubObject) -> Version | None:
     return _parsed(str(labels.get(VERSION_LABEL, "")))
 
 
+def is_true(text: str) -> bool:
+    """Whether a flag or setting of a program in Go is on.
+
+    strconv.ParseBool reads them, so `1` and `t` mean true, too.
+    """
+    return text.lower() in {"true", "1", "t"}
+
+
 def versions_of(workloads: Iterable[HubObject]) -> dict[str, Version]:
     """The versions of those workloads that have one, by name."""
     versions: dict[str, Version] = {}

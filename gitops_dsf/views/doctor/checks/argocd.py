@@ -8,6 +8,7 @@ from packaging.version import Version
 
 from dsf_wire.constants import DSF_GROUP
 from gitops_dsf.argocd.failures import failure_of
+from gitops_dsf.hub.argocdplace import APPLICATIONSET_CONTROLLER
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import (
@@ -25,7 +26,6 @@ MINIMUM: Final = Version("3.3.9")
 docs/contributing/behaviour.md#numbers-in-decisions has the source.
 """
 MANIFEST: Final = "https://raw.githubusercontent.com/argoproj/argo-cd/stable/manifests/install.yaml"
-CONTROLLER: Final = "applicationset-controller"
 POLICY: Final = "applicationsetcontroller.policy"
 OVERRIDE: Final = "applicationsetcontroller.enable.policy.override"
 TRACKING: Final = "application.resourceTrackingMethod"
@@ -74,7 +74,9 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     versions = _versions(facts)
     # Only this controller reads PlacementDecisions; the versions of the others matter only if they
     # differ.
-    known = {name: version for name, version in versions.items() if CONTROLLER in name}
+    known = {
+        name: version for name, version in versions.items() if APPLICATIONSET_CONTROLLER in name
+    }
     without = _controllers_without(facts, known)
     if without:
         yield _version_unknown(facts, without)
@@ -108,12 +110,12 @@ def _versions(facts: DoctorFacts) -> dict[str, Version]:
 
     They share an image. Dex and Redis have images and versions of their own.
     """
-    workloads = _workloads(facts)
+    programs = workloads(facts)
     images = set[str]()
-    for workload in workloads:
-        if CONTROLLER in name_of(workload):
+    for workload in programs:
+        if APPLICATIONSET_CONTROLLER in name_of(workload):
             images |= images_of(workload).keys()
-    return versions_of(_running(frozenset(images), workloads))
+    return versions_of(_running(frozenset(images), programs))
 
 
 def _running(images: frozenset[str], workloads: Iterable[HubObject]) -> Iterator[HubObject]:
@@ -125,11 +127,12 @@ def _running(images: frozenset[str], workloads: Iterable[HubObject]) -> Iterator
 
 def _controllers_without(facts: DoctorFacts, versions: Container[str]) -> list[str]:
     """The ApplicationSet controllers that have none of these versions, sorted."""
-    names = sorted(map(name_of, _workloads(facts)))
-    return [name for name in names if CONTROLLER in name and name not in versions]
+    names = sorted(map(name_of, workloads(facts)))
+    return [name for name in names if APPLICATIONSET_CONTROLLER in name and name not in versions]
 
 
-def _workloads(facts: DoctorFacts) -> list[HubObject]:
+def workloads(facts: DoctorFacts) -> list[HubObject]:
+    """The Deployments and StatefulSets in the namespace of Argo CD."""
     return list(chain.from_iterable(map(facts.of, WORKLOADS)))
 
 

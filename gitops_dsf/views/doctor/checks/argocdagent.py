@@ -5,16 +5,15 @@ The names of labels, settings and annotations are those of argocd-agent 0.7 to 0
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Final
 
 from packaging.version import Version
 
 from gitops_dsf.hub.names import SKIP_RECONCILE_ANNOTATION
-from gitops_dsf.views.doctor.checks.argocd import WORKLOADS
+from gitops_dsf.views.doctor.checks.argocd import WORKLOADS, workloads
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
-from gitops_dsf.views.doctor.objects import HubObject, containers_of, name_of, version_of
+from gitops_dsf.views.doctor.objects import HubObject, containers_of, is_true, name_of, version_of
 from gitops_dsf.wording import names_text, plural
 
 NEEDS: Final = (FactSource.CLUSTER_SECRETS, FactSource.AGENT_PARAMETERS, *WORKLOADS)
@@ -64,7 +63,7 @@ def _mapping(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             f" {_MAPPING_VARIABLE} in a Deployment; it must map by destination",
             fix,
         )
-    elif value.lower() not in {"true", "1", "t"}:
+    elif not is_true(value):
         yield error(
             "argocd-agent maps Applications to agents by namespace, so no Application that a"
             " decision creates reaches its cluster",
@@ -86,9 +85,9 @@ def _written_mapping(facts: DoctorFacts) -> str | None:
 
 def _controller(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[DoctorFinding]:
     """Does the hub's Application controller apply the rendered tree, and only that?"""
-    workloads = list(chain.from_iterable(map(facts.of, WORKLOADS)))
-    controllers = [workload for workload in workloads if _CONTROLLER in name_of(workload)]
-    if workloads and not controllers:
+    programs = workloads(facts)
+    controllers = [program for program in programs if _CONTROLLER in name_of(program)]
+    if programs and not controllers:
         yield error(
             f"namespace {facts.argocd_namespace} has no Application controller, so nobody applies"
             " the rendered tree on the hub",

@@ -24,7 +24,7 @@ from gitops_dsf.hub.names import POD_LABEL, RECONCILER
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
-from gitops_dsf.views.doctor.objects import HubObject, containers_of, name_of, versions_of
+from gitops_dsf.views.doctor.objects import HubObject, containers_of, is_true, name_of, versions_of
 from gitops_dsf.wording import names_text, plural
 
 SETTINGS: Final = "kueue-manager-config"
@@ -152,9 +152,7 @@ def _gates(written: HubObject, deployments: tuple[HubObject, ...]) -> dict[str, 
                     continue
                 for pair in str(argument).removeprefix(_GATES_FLAG).split(","):
                     name, _, value = pair.partition("=")
-                    # Flags of Kubernetes take what strconv.ParseBool of Go takes, so `1` and `t`
-                    # mean true.
-                    gates[name.strip()] = value.strip().lower() in {"true", "1", "t"}
+                    gates[name.strip()] = is_true(value.strip())
     return gates
 
 
