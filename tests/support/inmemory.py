@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 import httpx
 
 from tests.support.agent.http import Answer, Fault, HttpFake, Seen, Stream
-from tests.support.leanhttp import LeanRequest, LeanResponse, LeanStream
+from tests.support.leanhttp import LeanRequest, LeanResponse, LeanStream, tell_sending
 
 SCHEME: Final = "http://"
 HOST: Final = "in-memory-"
@@ -90,7 +90,7 @@ class InMemory(HttpFake):
             self._failed.append(error)
             raise
 
-    async def exchange(self, request: LeanRequest) -> "LeanResponse":
+    async def exchange(self, request: LeanRequest) -> LeanResponse:
         """Sends a request. Returns when the answer begins, and raises the errors of httpx."""
         # To connect gives others a turn.
         await asyncio.sleep(0)
@@ -98,9 +98,7 @@ class InMemory(HttpFake):
             refused = OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
             raise httpx.ConnectError("All connection attempts failed") from refused
         seen = await request.asked(at=asyncio.get_running_loop().time())
-        if request.trace is not None:
-            await request.trace("http11.send_request_headers.started", {})
-            await request.trace("http11.send_request_body.started", {})
+        await tell_sending(request.trace)
         answering = self.arrive(seen)
         await asyncio.wait((answering,), timeout=request.read_seconds)
         if not answering.done():

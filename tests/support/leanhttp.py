@@ -4,7 +4,8 @@ Most of the time of a request is spent in httpx, httpcore, h11 and sockets. A te
 not the wire does without them.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from abc import abstractmethod
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
@@ -12,6 +13,9 @@ from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 import httpx
 
 from tests.support.agent.http import Seen
+
+Trace = Callable[[str, Mapping[str, Any]], Awaitable[None]]
+"""Called with each of httpcore's events, and a mapping."""
 
 
 class LeanSeen(Seen):
@@ -42,10 +46,6 @@ class LeanSeen(Seen):
 class LeanHeaders(dict[str, str]):
     """With names in lower case, whatever case is asked for."""
 
-    @classmethod
-    def of(cls, headers: Mapping[str, str]) -> "LeanHeaders":
-        return cls({name.lower(): value for name, value in headers.items()})
-
     def get(self, key: str, default: Any = None) -> Any:
         return super().get(key.lower(), default)
 
@@ -56,8 +56,9 @@ class LeanHeaders(dict[str, str]):
 class LeanStream(AsyncIterable[bytes]):
     """The content of an answer while it arrives."""
 
+    @abstractmethod
     async def aclose(self) -> None:
-        raise NotImplementedError
+        """The client reads no more of it."""
 
 
 class LeanResponse:
@@ -78,7 +79,7 @@ class LeanResponse:
     ) -> None:
         self.status_code = status
         self._reason = reason
-        self.headers = LeanHeaders.of(headers)
+        self.headers = LeanHeaders(in_lower_case(headers))
         self._content = content
 
     @property
@@ -122,14 +123,13 @@ class LeanRequest:
     ) -> None:
         self.client = client
         self._method, self._content, self._params = method, content, params
-        self.host, self._path, self._query = url_parts(url)
+        self.host, self._path, self._query = _url_parts(url)
         self._headers = _own_headers(client)
         if headers:
-            self._headers = self._headers | {name.lower(): value for name, value in headers.items()}
+            self._headers = self._headers | in_lower_case(headers)
         self.read_seconds = (timeout or client.timeout).read
         """How long the client waits for the next bytes of the answer; None means for ever."""
-        self.trace = extensions.get("trace") if extensions else None
-        """Called with each of httpcore's events, and a mapping."""
+        self.trace: Trace | None = extensions.get("trace") if extensions else None
 
     async def asked(self, *, at: float) -> LeanSeen:
         """The request as a server sees it."""
@@ -147,8 +147,20 @@ class LeanRequest:
         )
 
 
+async def tell_sending(trace: Trace | None) -> None:
+    """Traces what httpcore traces when it begins to send a request on a connection."""
+    if trace is not None:
+        await trace("http11.send_request_headers.started", {})
+        await trace("http11.send_request_body.started", {})
+
+
+def in_lower_case(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers with their names in lower case."""
+    return {name.lower(): value for name, value in headers.items()}
+
+
 @lru_cache(maxsize=10_000)
-def url_parts(url: str) -> tuple[str, str, dict[str, str]]:
+def _url_parts(url: str) -> tuple[str, str, dict[str, str]]:
     """The host, the path and the query of a URL."""
     parts = urlsplit(url)
     query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
@@ -156,10 +168,8 @@ def url_parts(url: str) -> tuple[str, str, dict[str, str]]:
 
 
 def _own_headers(client: httpx.AsyncClient) -> dict[str, str]:
-    """The headers of a client, with names in lower case."""
+    """The headers of a client, with names in lower case. They are kept with the client."""
     kept: dict[str, str] | None = client.__dict__.get("lean_headers")
     if kept is None:
-        kept = client.__dict__["lean_headers"] = {
-            name.lower(): value for name, value in client.headers.items()
-        }
+        kept = client.__dict__["lean_headers"] = in_lower_case(client.headers)
     return kept

@@ -10,7 +10,7 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol
@@ -18,7 +18,14 @@ from typing import Any, Final, Protocol
 import httpx
 
 from tests.support.agent.http import Fault, Reply, Seen
-from tests.support.leanhttp import LeanRequest, LeanResponse, LeanStream
+from tests.support.leanhttp import (
+    LeanRequest,
+    LeanResponse,
+    LeanStream,
+    Trace,
+    in_lower_case,
+    tell_sending,
+)
 from tests.world.loop import NOBODY, PROGRAM, Program, later, world_loop
 
 
@@ -104,7 +111,6 @@ class Trouble:
 
 
 NONE: Final = Trouble()
-Trace = Callable[[str, Mapping[str, Any]], Awaitable[None]]
 
 
 class Network:
@@ -157,9 +163,7 @@ class Network:
         if not program.runs:
             # It was just killed or frozen, right before it sends.
             await asyncio.sleep(0)
-        if trace is not None:
-            await trace("http11.send_request_headers.started", {})
-            await trace("http11.send_request_body.started", {})
+        await tell_sending(trace)
         self.count(program, seen, host)
         exchange = _Exchange(self, program, host, seen, trouble, read)
         if seen.method not in {"PUT", "PATCH"}:
@@ -350,7 +354,7 @@ def install(network: Network, *, lean: bool = True) -> None:
         seen = Seen(
             method=request.method,
             target=request.url.raw_path.decode(),
-            headers={name.lower(): value for name, value in request.headers.items()},
+            headers=in_lower_case(request.headers),
             body=await request.aread(),
             at=world_loop().time(),
         )
