@@ -100,6 +100,15 @@ class HubApi(ApiServer):
         await self.list(path, lambda raw: objects.append(read(raw)), **selector)
         return objects
 
+    async def find(self, path: str) -> bytes | None:
+        """The object at this path; None if there is none. Raises ApiError."""
+        try:
+            return await self.get(path)
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
     async def one(self, path: str, name: str, kind: type[T]) -> T | None:
         """The object of this name, by a list: there is no right to get. Raises ApiError."""
         read = msgspec.json.Decoder(kind).decode

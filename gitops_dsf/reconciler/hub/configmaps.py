@@ -113,12 +113,9 @@ class OwnConfigMap:
 
     async def read(self) -> dict[str, Any] | None:
         """The object; None when it does not exist. Raises ApiError."""
-        try:
-            content = await self._api.get(f"{self._path}/{self._name}")
-        except ApiError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return None
-            raise
+        content = await self._api.find(f"{self._path}/{self._name}")
+        if content is None:
+            return None
         stored: dict[str, Any] = msgspec.json.decode(content)
         return stored
 

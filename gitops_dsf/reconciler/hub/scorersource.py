@@ -11,7 +11,6 @@ guaranteed: that list and object are of the same commit, because they are read s
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -139,12 +138,9 @@ class ScorerSource:
 
     async def _config_map(self, name: str) -> ListConfigMap | None:
         """None if there is none. Raises ApiError and ListError."""
-        try:
-            content = await self._api.get(f"{self._path}/{name}")
-        except ApiError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return None
-            raise
+        content = await self._api.find(f"{self._path}/{name}")
+        if content is None:
+            return None
         try:
             return msgspec.json.decode(content, type=ListConfigMap)
         except msgspec.ValidationError as error:

@@ -5,12 +5,10 @@ one, and no right to other MultiKueueConfigs is needed.
 """
 
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from dsf_runtime.apiserver import ApiError
 from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.multikueue import (
     ORDER_ANNOTATION,
@@ -38,12 +36,9 @@ class StoredConfig:
 
 async def read_config(api: HubApi, name: str) -> StoredConfig | None:
     """None if there is none. Raises ApiError."""
-    try:
-        content = await api.get(f"{MULTIKUEUE_CONFIGS.path}/{name}")
-    except ApiError as error:
-        if error.status == HTTPStatus.NOT_FOUND:
-            return None
-        raise
+    content = await api.find(f"{MULTIKUEUE_CONFIGS.path}/{name}")
+    if content is None:
+        return None
     return StoredConfig(
         whole=msgspec.json.decode(content, type=dict[str, Any]),
         config=msgspec.json.decode(content, type=MultiKueueConfig),
