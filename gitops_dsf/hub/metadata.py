@@ -99,6 +99,6 @@ def condition_of(conditions: tuple[Condition, ...] | None, kind: str) -> Conditi
     return NO_CONDITION
 
 
-def problem_of(error: msgspec.ValidationError) -> str:
+def problem_of(error: msgspec.DecodeError) -> str:
     """The error message, with the path of the field."""
     return str(error).replace(" - at `$.", " at `").replace(" - at `$", " at `")

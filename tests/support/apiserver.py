@@ -204,6 +204,8 @@ class ApiServer(HttpFake):
         """Kinds whose objects stay after their deletion, as with a finalizer."""
         self.instead_of_lists = b""
         """What somebody between us and the hub says."""
+        self.instead_of_objects = b""
+        """The same, for each object that is read by name."""
         self._watching: list[_Watch] = []
         self._log = deque[_Change](maxlen=LOGGED)
         for collection, items in (serves or {}).items():
@@ -308,6 +310,8 @@ class ApiServer(HttpFake):
                 return self._watch(target, seen)
             case "GET" if not target.name:
                 return self._list(target, seen)
+            case "GET" if self.instead_of_objects:
+                return Reply(body=self.instead_of_objects)
         return self._object(target, seen)
 
     def _refusal(self, method: str, target: Target, asked: str) -> Reply | Fault | None:

@@ -143,7 +143,7 @@ class ScorerSource:
             return None
         try:
             return msgspec.json.decode(content, type=ListConfigMap)
-        except msgspec.ValidationError as error:
+        except msgspec.DecodeError as error:
             raise ListError(f"ConfigMap {name}: {problem_of(error)}") from error
 
     def _take(self, specs: dict[str, ScorerSpec]) -> None:

@@ -86,7 +86,9 @@ async def test_without_a_list_nothing_is_done_and_the_reason_is_told(
     assert leader.metric("watch_broken", resource="scorers") == 0
 
 
-@pytest.mark.parametrize("lost", ["index", "part", "emptied", "another program", "refused"])
+@pytest.mark.parametrize(
+    "lost", ["index", "part", "emptied", "another program", "refused", "sign-in"]
+)
 async def test_a_list_that_is_lost_forgets_nothing_and_is_outdated_after_a_while(
     listing: ScorerHub, leader: Leader, lost: str
 ) -> None:
@@ -110,6 +112,8 @@ async def test_a_list_that_is_lost_forgets_nothing_and_is_outdated_after_a_while
             listing.objects[part]["data"] = {"cpu": "{}"}
         case "refused":
             listing.refused["/api/v1/configmaps"] = 403
+        case "sign-in":
+            listing.instead_of_objects = b"<html>Sign in</html>"
     await leader.view.scorers.refresh()
     assert list(ttls(leader)) == ["cpu"]
     assert leader.view.scorers.broken == ""
