@@ -92,12 +92,10 @@ def read_index(config_map: ListConfigMap | None) -> ListIndex:
                 f" {FORMAT}: run the same version of gitops-dsf in CI and on the hub"
             )
         index = msgspec.json.decode(text, type=ListIndex)
-    except msgspec.ValidationError as error:
+    except msgspec.DecodeError as error:
         raise ListError(
             f"ConfigMap {INDEX_CONFIGMAP}, key {INDEX_KEY}: {problem_of(error)}"
         ) from error
-    except msgspec.DecodeError as error:
-        raise ListError(f"ConfigMap {INDEX_CONFIGMAP}, key {INDEX_KEY}: {error}") from error
     return index
 
 
@@ -161,10 +159,8 @@ def read_statuses(data: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 def _spec(part: str, scorer: str, text: str) -> ScorerSpec:
     try:
         return msgspec.json.decode(text, type=ScorerSpec)
-    except msgspec.ValidationError as error:
-        raise ListError(f"ConfigMap {part}, key {scorer}: {problem_of(error)}") from error
     except msgspec.DecodeError as error:
-        raise ListError(f"ConfigMap {part}, key {scorer}: {error}") from error
+        raise ListError(f"ConfigMap {part}, key {scorer}: {problem_of(error)}") from error
 
 
 def _check_owner(config_map: ListConfigMap) -> None:
