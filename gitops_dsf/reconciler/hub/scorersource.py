@@ -114,12 +114,10 @@ class ScorerSource:
         else:
             self._failure = ""
             self._read_at = monotonic()
+            # The first status of a scorer goes on from what the leader before wrote.
+            await self._objects.attempted.wait()
             self._take(specs)
-            if not self.synced.is_set():
-                # The first status of a scorer goes on from what the leader before wrote.
-                await self._objects.attempted.wait()
-                self._take(specs)
-                self.synced.set()
+            self.synced.set()
 
     async def run(self) -> None:
         while True:
