@@ -197,6 +197,8 @@ class StatusWriter:
         if not change and not self._is_partial:
             return
         age = self._context.clock() - self._written.get(name, -math.inf)
+        # Also what is not changed waits: upstream's controller may write the same fields of a part,
+        # and both would take turns.
         if age < MESSAGE_SECONDS and _without_messages(scorer.status) == _without_messages(status):
             return
         if self._is_partial:
@@ -211,18 +213,14 @@ class StatusWriter:
     ) -> None:
         """Remembers the status, and writes what upstream's CRD has of it. Raises ApiError."""
         name = scorer.name
-        live = self._source.live(name)
-        clock = self._context.clock()
         if is_news:
-            self._written[name] = clock
+            self._written[name] = self._context.clock()
             self._source.remember(name, dict(status))
             self._record_events(scorer, status)
-        elif clock - self._written.get(name, -math.inf) < MESSAGE_SECONDS:
-            # Upstream's controller may write the same fields: both would take turns.
-            return
+        live = self._source.live(name)
         change = {} if live is None else patch(live.status, _known_to_upstream(live, status))
         if change:
-            self._written[name] = clock
+            self._written[name] = self._context.clock()
             await self._patch(scorer, change)
 
     async def _patch(self, scorer: DynamicScorer, change: Mapping[str, Any]) -> bool:
