@@ -143,7 +143,6 @@ class ScorerSpec(
         "default_score": "defaultScore",
     },
 ):
-    description: str = ""
     config_url: str = ""
     mode: str = "None"
     runs_on: str = "Spokes"

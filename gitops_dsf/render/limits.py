@@ -116,9 +116,7 @@ def _application_sets(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagn
 def _hub_configuration(fleet: CheckedFleet, position: Position) -> Iterator[Diagnostic]:
     if fleet.hub_scoring is None:
         return
-    size = 0
-    for key, text in configuration(fleet.hub_scoring).items():
-        size += len(key) + len(text.encode())
+    size = size_of(configuration(fleet.hub_scoring))
     if size > CONFIGMAP_LIMIT_BYTES:
         yield codes.LARGE_HUB_CONFIG.at(
             position,
