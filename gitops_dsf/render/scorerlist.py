@@ -54,7 +54,7 @@ def list_data(texts: Mapping[str, str], *, crds: str = OUR_CRDS) -> dict[str, di
 def scorer_texts(fleet: CheckedFleet) -> dict[str, str]:
     """What the list says of each scorer, by name."""
     texts: dict[str, str] = {}
-    for effective in (*fleet.scorers, *fleet.open_scorers):
+    for effective in fleet.scorers:
         spec = complete_spec(effective, fleet.by_variant[effective.name])
         # A description is for people, who find it in the DynamicScorer. Here it would only count.
         spec.pop("description", None)
