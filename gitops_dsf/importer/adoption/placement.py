@@ -4,12 +4,16 @@ A ranking says which clusters may be chosen, by which scores, and how sticky a d
 cannot say raises NotExpressible.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd
 from typing import Any, Final
 
+import msgspec
+
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.importer.adoption.liveset import NotExpressible
 from gitops_dsf.importer.manifest import ImportedObject
 from gitops_dsf.repository.load import value_at
@@ -19,8 +23,6 @@ from gitops_dsf.resolve.stickiness import STEADY_POINTS, Weights, choose
 
 MAX_STICKINESS: Final = 1000
 """The most points of stickiness that a ranking has."""
-_ADDITIVE: Final[Mapping[str, int]] = {"Balance": 1, "Steady": 1}
-"""The built-in prioritizers that OCM 1.2.1 adds in the mode Additive, with their weights."""
 _FIELDS: Final = frozenset(
     {
         "clusterSets",
@@ -35,11 +37,11 @@ _FIELDS: Final = frozenset(
 
 
 @dataclass(kw_only=True)
-class Prioritizers:
-    """The prioritizers that OCM runs for a Placement, with their weights."""
+class _PrioritizerWeights:
+    """The prioritizers that OCM runs for a Placement, with the sum of their weights."""
 
-    built_in: dict[str, int] = field(default_factory=dict)
-    add_ons: dict[tuple[str, str], int] = field(default_factory=dict)
+    built_in: Counter[str] = field(default_factory=Counter)
+    add_ons: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By AddOnPlacementScore and item."""
 
 
@@ -49,10 +51,10 @@ def ranking_of(spec: Mapping[str, Any], scorers: Iterable[EffectiveScorer]) -> I
         is_default = WRITTEN_BY_THE_CRD.get(name) == content
         if name not in _FIELDS and not is_hollow(content) and not is_default:
             raise NotExpressible(f"spec.{name} has no place in a ScoredPlacement")
-    prioritizers = prioritizers_of(spec)
-    terms = _terms(prioritizers, scorers)
+    prioritizer_weights = _prioritizer_weights(spec)
+    terms = _terms(prioritizer_weights, scorers)
     weights = [weight for _, weight in terms]
-    base, stickiness = _stickiness(weights, prioritizers.built_in.get("Steady", 0))
+    base, stickiness = _stickiness(weights, prioritizer_weights.built_in["Steady"])
     scores = []
     for (reference, _), weight in zip(terms, base, strict=True):
         scores.append(reference if weight == 1 else {**reference, "weight": weight})
@@ -65,31 +67,31 @@ def ranking_of(spec: Mapping[str, Any], scorers: Iterable[EffectiveScorer]) -> I
     }
 
 
-def prioritizers_of(spec: Mapping[str, Any]) -> Prioritizers:
-    """The prioritizers with a weight. Raises NotExpressible for what OCM would not run."""
-    policy = spec.get("prioritizerPolicy") or {}
-    prioritizers = Prioritizers()
-    if policy.get("mode", "Additive") in {"", "Additive"}:
-        prioritizers.built_in.update(_ADDITIVE)
-    for configuration in policy.get("configurations") or []:
-        coordinate = configuration.get("scoreCoordinate") or {}
-        weight = configuration.get("weight", 1)
-        add_on = coordinate.get("addOn") or {}
-        if coordinate.get("type") == "AddOn" or (add_on and not coordinate.get("builtIn")):
-            add_on_key = (str(add_on.get("resourceName")), str(add_on.get("scoreName")))
-            prioritizers.add_ons[add_on_key] = weight
+def _prioritizer_weights(spec: Mapping[str, Any]) -> _PrioritizerWeights:
+    """The weights by which OCM ranks. Raises NotExpressible for what OCM would not run."""
+    # An import that adopts nothing does without the simulator, which is slow to import.
+    from gitops_dsf.simulator import SimulatorInputError, with_defaults  # noqa: PLC0415
+    from gitops_dsf.simulator.prioritizers import (  # noqa: PLC0415
+        PrioritizerError,
+        prioritizers_of,
+    )
+
+    policy = {"prioritizerPolicy": spec.get("prioritizerPolicy")}
+    manifest = {"kind": "Placement", "metadata": {"name": "p"}, "spec": policy}
+    try:
+        [stored] = with_defaults([manifest])
+        prioritizers = prioritizers_of(msgspec.convert(stored, Placement))
+    except (SimulatorInputError, msgspec.ValidationError, PrioritizerError) as error:
+        raise NotExpressible(f"OCM does not run its prioritizerPolicy: {error}") from error
+    weights = _PrioritizerWeights()
+    for prioritizer in prioritizers:
+        if prioritizer.built_in is None:
+            weights.add_ons[prioritizer.resource, prioritizer.score] += prioritizer.weight
         else:
-            prioritizers.built_in[str(coordinate.get("builtIn"))] = weight
-    # OCM does not run a prioritizer of weight 0.
-    prioritizers.built_in = {
-        name: weight for name, weight in prioritizers.built_in.items() if weight
-    }
-    prioritizers.add_ons = {
-        add_on_key: weight for add_on_key, weight in prioritizers.add_ons.items() if weight
-    }
-    if prioritizers.built_in.get("Steady", 0) < 0:
+            weights.built_in[prioritizer.built_in] += prioritizer.weight
+    if weights.built_in["Steady"] < 0:
         raise NotExpressible("its prioritizer Steady has a negative weight")
-    return prioritizers
+    return weights
 
 
 def is_hollow(value: Any) -> bool:  # noqa: ANN401 - plain data
@@ -102,12 +104,12 @@ def is_hollow(value: Any) -> bool:  # noqa: ANN401 - plain data
 
 
 def _terms(
-    prioritizers: Prioritizers, scorers: Iterable[EffectiveScorer]
+    prioritizer_weights: _PrioritizerWeights, scorers: Iterable[EffectiveScorer]
 ) -> list[tuple[ImportedObject, int]]:
     """The scores that rank, each as a ranking refers to it, with its weight."""
     by_resource = {scorer.resource_name: scorer for scorer in scorers if scorer.score_name}
     terms: list[tuple[ImportedObject, int]] = []
-    for (resource, score_name), weight in prioritizers.add_ons.items():
+    for (resource, score_name), weight in prioritizer_weights.add_ons.items():
         scorer = by_resource.get(resource)
         reference: ImportedObject
         if scorer is None:
@@ -118,10 +120,12 @@ def _terms(
             if scorer.only_item != score_name:
                 reference["dimension"] = score_name
         terms.append((reference, weight))
-    for name, weight in prioritizers.built_in.items():
+    for name, weight in prioritizer_weights.built_in.items():
         # Steady is the stickiness.
         if name != "Steady":
             terms.append(({"builtIn": name}, weight))
+    # Two entries of one score may cancel each other out.
+    terms = [(reference, weight) for reference, weight in terms if weight]
     if not terms:
         raise NotExpressible("it ranks by no score")
     return terms

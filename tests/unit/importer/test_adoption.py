@@ -203,6 +203,46 @@ def test_weights_that_no_stickiness_gives(tmp_path: Path) -> None:
     )
 
 
+def test_a_score_that_is_listed_twice_counts_twice(tmp_path: Path) -> None:
+    """OCM 1.2.1 keeps both entries of an add-on score, and of a built-in one the last."""
+    [placement, application_set] = adoption.case("go-template")
+    policy = placement["spec"]["prioritizerPolicy"]
+    score, steady = policy["configurations"]
+    load = {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Balance"}, "weight": 2}
+    policy["configurations"] = [score, {**score, "weight": 2}, {**steady, "weight": 9}, load]
+    policy["configurations"] += [{**steady, "weight": 2}]
+    score["weight"] = 6
+    planned = adopt(adoption.fleet(tmp_path / "fleet"), placement, application_set)
+    assert forms(planned)["storage-placement"] == "ScoredPlacement"
+    written = yamlfast.load((planned.root / "apps/storage-placement.yaml").read_text("utf-8"))
+    assert written["spec"]["scores"] == [
+        {"scorer": "cpu", "weight": 4},
+        {"builtIn": "Balance"},
+    ]
+    assert written["spec"]["stickiness"] == 20
+
+
+def test_a_score_whose_weights_cancel_each_other_out(tmp_path: Path) -> None:
+    [placement, application_set] = adoption.case("go-template")
+    policy = placement["spec"]["prioritizerPolicy"]
+    score, steady = policy["configurations"]
+    policy["configurations"] = [score, {**score, "weight": -5}, steady]
+    found = forms(adopt(adoption.fleet(tmp_path / "fleet"), placement, application_set))
+    # As it is, `validate` refuses it.
+    assert found["storage-placement"] == (
+        "left: DSF308 cpu/cpu is listed twice; the weights add up"
+    )
+
+
+def test_a_mode_that_ocm_does_not_know(tmp_path: Path) -> None:
+    """OCM decides nothing then."""
+    [placement, application_set] = adoption.case("go-template")
+    placement["spec"]["prioritizerPolicy"]["mode"] = "exact"
+    found = forms(adopt(adoption.fleet(tmp_path / "fleet"), placement, application_set))
+    assert found["storage-placement"].startswith("left: DSF")
+    assert "mode" in found["storage-placement"]
+
+
 def test_another_namespace_than_argo_cds(tmp_path: Path) -> None:
     objects_of_hub = adoption.case("go-template", namespace="elsewhere")
     found = forms(adopt(adoption.fleet(tmp_path / "fleet"), *objects_of_hub))
