@@ -17,12 +17,11 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.importer.adoption.liveset import NotExpressible
 from gitops_dsf.importer.manifest import ImportedObject
 from gitops_dsf.repository.load import value_at
+from gitops_dsf.repository.model.apps import MAX_STICKINESS
 from gitops_dsf.resolve.raw_placements import WRITTEN_BY_THE_CRD
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import STEADY_POINTS, Weights, choose
 
-MAX_STICKINESS: Final = 1000
-"""The most points of stickiness that a ranking has."""
 _FIELDS: Final = frozenset(
     {
         "clusterSets",

@@ -33,6 +33,8 @@ from gitops_dsf.repository.model.field_rules import (
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.urls.git import misleads_git
 
+MAX_STICKINESS: Final = 1000
+"""The most points of stickiness."""
 MAX_VERIFY_SECONDS: Final = 86_400
 """The largest verifySeconds."""
 
@@ -218,7 +220,7 @@ class Ranking(Authored):
     """Which clusters may be chosen, and how many."""
     scores: Annotated[list[Score], Field(min_length=1)]
     """Which scores rank the clusters."""
-    stickiness: Annotated[int, Field(ge=0, le=1000)] = 20
+    stickiness: Annotated[int, Field(ge=0, le=MAX_STICKINESS)] = 20
     """Score points by which another cluster must be better before the decision changes."""
     # Exclude is a CEL predicate. OCM 1.2.1 evaluates CEL when a cluster or the Placement changes,
     # and at its resync every 10 minutes, not when a score changes; and CEL does not see that a
