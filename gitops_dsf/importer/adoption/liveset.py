@@ -50,7 +50,7 @@ def read_live_set(data: Mapping[str, Any]) -> LiveSet:
     """Raises NotExpressible unless it follows the decision of one Placement by its label alone."""
     spec = without_unknown(data.get("spec") or {})
     generators = spec.get("generators") or []
-    placement = plain_placement(_without_values(generators))
+    placement = plain_placement(generators)
     if not placement or "clusterDecisionResource" not in generators[0]:
         raise NotExpressible(
             "its generators are not one clusterDecisionResource with the label"
@@ -68,7 +68,7 @@ def read_live_set(data: Mapping[str, Any]) -> LiveSet:
         placement=placement,
         config_map=str(generator.get("configMapRef", "")),
         refresh_seconds=int(generator.get("requeueAfterSeconds") or REQUEUE_SECONDS),
-        spec=comparable(in_go),
+        spec=_comparable(in_go),
     )
 
 
@@ -86,10 +86,9 @@ def without_unknown(spec: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
     """A spec in the form in which two that mean the same are equal."""
-    kept = {name: content for name, content in spec.items() if name not in _LANGUAGE}
-    stored: dict[str, Any] = written_back(application_set_spec(), _with_one_name(kept))
+    stored: dict[str, Any] = written_back(application_set_spec(), _with_one_name(spec))
     policy = dict(stored.get("syncPolicy") or {})
     # Argo CD 3.6.1 creates, updates and deletes if the policy does not say.
     policy.setdefault("applicationsSync", "sync")
@@ -99,19 +98,6 @@ def comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
     if template_spec.get("syncPolicy") == {}:
         del template_spec["syncPolicy"]
     return {**stored, "syncPolicy": policy, "template": {**template, "spec": template_spec}}
-
-
-def _without_values(generators: Any) -> Any:  # noqa: ANN401 - plain data
-    """Generators without `values`, which are constants."""
-    if isinstance(generators, list):
-        return [_without_values(generator) for generator in generators]
-    if isinstance(generators, dict):
-        return {
-            name: _without_values(content)
-            for name, content in generators.items()
-            if name not in {"values", "configMapRef", "requeueAfterSeconds"}
-        }
-    return generators
 
 
 def _without(value: Any, unknown: set[tuple[Any, ...]], path: tuple[Any, ...]) -> Any:  # noqa: ANN401
