@@ -188,7 +188,7 @@ def plain_placement(generators: list[Any]) -> str:
         ]:
             # A merge keeps the number of the decision's entries (Argo CD 3.6.1). Elements that add
             # labels and claims to a cluster change no name.
-            is_plain = _is_hollow([listed, with_list, merged, beside])
+            is_plain = is_hollow([listed, with_list, merged, beside])
             is_plain = is_plain and all(map(_only_describes, clusters))
             return plain_placement([decisions]) if is_plain else ""
         case [
@@ -200,10 +200,22 @@ def plain_placement(generators: list[Any]) -> str:
                 **beside,
             }
         ]:
-            is_plain = _is_hollow([more_terms, beside, rest.get("name"), rest.get("template")])
+            is_plain = is_hollow([more_terms, beside, rest.get("name"), rest.get("template")])
             if is_plain and labels.keys() == {names.PLACEMENT_LABEL}:
                 return str(labels[names.PLACEMENT_LABEL])
     return ""
+
+
+def is_hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Whether a value holds nothing but empty values.
+
+    Argo CD writes empty templates when it updates an ApplicationSet, so these mean nothing.
+    """
+    if isinstance(value, dict):
+        return all(map(is_hollow, value.values()))
+    if isinstance(value, list):
+        return all(map(is_hollow, value))
+    return value in (None, "")
 
 
 def _placements_selected(selector: dict[str, Any]) -> list[str]:
@@ -246,15 +258,3 @@ def _handover(application_set: _Set) -> Handover | str | None:
 def _only_describes(element: Any) -> bool:  # noqa: ANN401 - any JSON
     """Whether an element of a list adds only labels and claims to a cluster."""
     return isinstance(element, dict) and element.keys() <= {"name", "labels", "claims"}
-
-
-def _is_hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON
-    """Whether a value holds nothing but empty values.
-
-    Argo CD writes empty templates when it updates an ApplicationSet, so these mean nothing.
-    """
-    if isinstance(value, dict):
-        return all(map(_is_hollow, value.values()))
-    if isinstance(value, list):
-        return all(map(_is_hollow, value))
-    return value in (None, "")

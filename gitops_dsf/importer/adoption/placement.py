@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from gitops_dsf.hub.application_sets import is_hollow
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.importer.adoption.liveset import NotExpressible
 from gitops_dsf.importer.manifest import ImportedObject
@@ -91,15 +92,6 @@ def _prioritizer_weights(spec: Mapping[str, Any]) -> _PrioritizerWeights:
     if weights.built_in["Steady"] < 0:
         raise NotExpressible("its prioritizer Steady has a negative weight")
     return weights
-
-
-def is_hollow(value: Any) -> bool:  # noqa: ANN401 - plain data
-    """Whether a value holds nothing but empty values."""
-    if isinstance(value, Mapping):
-        return all(map(is_hollow, value.values()))
-    if isinstance(value, list):
-        return all(map(is_hollow, value))
-    return value in (None, "")
 
 
 def _terms(
