@@ -15,13 +15,11 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.globs import is_glob, matches
 from gitops_dsf.hub.application_sets import placements_followed
 from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS
 from gitops_dsf.importer.adoption.agreement import check_ranking, check_set
 from gitops_dsf.importer.adoption.applicationset import application_of
 from gitops_dsf.importer.adoption.forms import Form, Group, LiveObject
-from gitops_dsf.importer.adoption.liveset import (
-    NotExpressible,
-    read_live_set,
-)
+from gitops_dsf.importer.adoption.liveset import NotExpressible, read_live_set
 from gitops_dsf.importer.adoption.manifests import (
     applied_by,
     as_it_is,
@@ -31,26 +29,23 @@ from gitops_dsf.importer.adoption.manifests import (
     scored_placement,
 )
 from gitops_dsf.importer.adoption.placement import ranking_of
-from gitops_dsf.importer.manifest import (
-    ImportedObject,
-    is_rendered,
-    name_of,
-)
+from gitops_dsf.importer.manifest import ImportedObject, is_rendered, name_of
 from gitops_dsf.importer.planned import Import, ImportLine
 from gitops_dsf.pipeline import CheckResult, check_loaded
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.placements import placement as rendered_placement
-from gitops_dsf.repository.load import Loaded, value_at
+from gitops_dsf.repository.load import FieldPath, Loaded, value_at
 from gitops_dsf.sync.locks import new_errors
 
 ADOPTED_KINDS: Final = ("ApplicationSet", "Placement")
 """What runs already and may be adopted."""
 _VERSIONS: Final = {
-    "ApplicationSet": "argoproj.io/v1alpha1",
-    "Placement": "cluster.open-cluster-management.io/v1beta1",
+    "ApplicationSet": APPLICATION_SETS.api_version,
+    "Placement": PLACEMENTS.api_version,
 }
-
-
+_RANKINGS: Final = ("Placement", "ScoredApplication", "ScoredPlacement")
+"""Kinds of a repository that render a Placement."""
+_GENERATORS: Final[FieldPath] = ("spec", "generators")
 _NO_LABEL: Final = (
     f"its generator does not name a Placement by the label {PLACEMENT_LABEL}: it reads one page of"
     " a decision, or the decisions of all Placements"
@@ -119,7 +114,7 @@ class _Adoption:
         }
         by_placement: dict[str, Group] = {}
         for live in self._sets():
-            followed = placements_followed(value_at(live.data, ("spec", "generators")) or [])
+            followed = placements_followed(value_at(live.data, _GENERATORS))
             name = followed[0]
             group = by_placement.get(name)
             if group is None:
@@ -135,7 +130,7 @@ class _Adoption:
     def _sets(self) -> Iterator[LiveObject]:
         """The ApplicationSets that are asked for and that git does not have."""
         skipped: Counter[str] = Counter()
-        requested_kinds = set()
+        matching_patterns: set[str] = set()
         for data in sorted(self._objects, key=lambda data: str(value_at(data, ("metadata",)))):
             if data.get("kind") != "ApplicationSet":
                 continue
@@ -144,13 +139,13 @@ class _Adoption:
             if not patterns:
                 skipped["ApplicationSet that --adopt does not name"] += 1
                 continue
-            requested_kinds.update(patterns)
+            matching_patterns.update(patterns)
             if is_rendered(data):
                 skipped["ApplicationSet that gitops-dsf rendered"] += 1
             elif {("ApplicationSet", name), ("ScoredApplication", name)} & self._in_git:
                 self._planned.unchanged += 1
-            elif not placements_followed(value_at(data, ("spec", "generators")) or []):
-                if _reads_decisions(value_at(data, ("spec", "generators"))):
+            elif not placements_followed(value_at(data, _GENERATORS)):
+                if _reads_decisions(value_at(data, _GENERATORS)):
                     self._planned.left.append(
                         ImportLine(kind="ApplicationSet", name=name, file="", changes=(_NO_LABEL,))
                     )
@@ -159,7 +154,7 @@ class _Adoption:
             else:
                 yield LiveObject(data=data, kind="ApplicationSet", name=name)
         missing = sorted(
-            pattern for pattern in set(self._names) - requested_kinds if not is_glob(pattern)
+            pattern for pattern in set(self._names) - matching_patterns if not is_glob(pattern)
         )
         if missing:
             raise RepositoryError(f"there is no ApplicationSet {missing[0]} in the input")
@@ -341,10 +336,6 @@ class _Adoption:
             self._planned.applied_elsewhere,
         ):
             lines.sort()
-
-
-_RANKINGS: Final = ("Placement", "ScoredApplication", "ScoredPlacement")
-"""Kinds of a repository that render a Placement."""
 
 
 def _checked_fleet(checked: CheckResult) -> CheckedFleet:
