@@ -40,6 +40,8 @@ namespace, and removes what it does not manage there.
 """
 ARGOCD_NAMESPACE: Final = "argocd"
 """The namespace of Argo CD, unless gitops-dsf.yaml names another one."""
+IN_CLUSTER: Final = "https://kubernetes.default.svc"
+"""The cluster on which an Argo CD runs, as its Applications name it."""
 POD_LABEL: Final = f"app.kubernetes.io/name={RECONCILER}"
 WORK_NAME: Final = "gitops-dsf-config"
 """The ManifestWork with the agent's ConfigMap, in each cluster's namespace."""

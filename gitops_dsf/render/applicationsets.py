@@ -12,6 +12,7 @@ from gitops_dsf.argocd.writeback import written_back
 from gitops_dsf.hub.names import (
     APPLICATION_LABEL,
     BOARD_ANNOTATION,
+    IN_CLUSTER,
     PULL_ANNOTATION,
     PULL_LABEL,
     SKIP_RECONCILE_ANNOTATION,
@@ -28,8 +29,6 @@ from gitops_dsf.resolve.template_parameters import ClusterParameters
 
 _CLUSTER_NAME: Final = "{{.name}}"
 
-IN_CLUSTER: Final = "https://kubernetes.default.svc"
-"""The cluster on which an Argo CD runs, as its Applications name it."""
 _AUTOMATED: Final = {
     "automated": {"prune": True, "selfHeal": True},
     "syncOptions": ["CreateNamespace=true"],

@@ -7,10 +7,10 @@ the ApplicationSet as it is if anything differs.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gitops_dsf.hub.names import APPLICATION_LABEL, PULL_ANNOTATION, PULL_LABEL
+from gitops_dsf.hub.names import APPLICATION_LABEL, IN_CLUSTER, PULL_ANNOTATION, PULL_LABEL
 from gitops_dsf.importer.adoption.liveset import LiveSet, NotExpressible
 from gitops_dsf.importer.manifest import ImportedObject
-from gitops_dsf.render.applicationsets import IN_CLUSTER, PULLED
+from gitops_dsf.render.applicationsets import PULLED
 from gitops_dsf.repository.load import value_at
 from gitops_dsf.repository.model.base import PRODUCT_API
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP

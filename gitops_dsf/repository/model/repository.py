@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from dsf_wire.proxies import entry_faults
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.forge.address import address_of
-from gitops_dsf.hub.names import ARGOCD_NAMESPACE, HUB_NAMESPACE
+from gitops_dsf.hub.names import ARGOCD_NAMESPACE, HUB_NAMESPACE, IN_CLUSTER
 from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import (
@@ -92,7 +92,7 @@ class ArgoCd(Authored):
     """Namespace of Argo CD; Placements and ApplicationSets are rendered into it."""
     project: DnsLabel = "gitops-dsf"
     """AppProject of the Applications that apply the rendered tree."""
-    destination_server: str = "https://kubernetes.default.svc"
+    destination_server: str = IN_CLUSTER
     """API server of the hub as Argo CD knows it."""
     # The roles of both in Argo CD 3.6.1 cannot list PlacementDecisions.
     decision_readers: Annotated[list[DnsName], Field(min_length=1)] = list(DECISION_READERS)
