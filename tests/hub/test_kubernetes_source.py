@@ -19,6 +19,7 @@ from tests.hub.scenario.agents import AgentProgram, spoke_agent
 from tests.hub.scenario.fleet import new_fleet, scorer
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import scores
+from tests.support.agent.clusterobjects import device, resource_slice
 
 pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
@@ -124,24 +125,22 @@ SANDBOX = manifest(
 )
 
 
-def resource_slice(
-    name: str,
-    driver: str,
-    pool: str,
-    *devices: Object,
-    generation: int = 1,
-    count: int = 1,
-    **more: Any,
-) -> Object:
-    numbers = {"generation": generation, "resourceSliceCount": count}
-    spec = {"driver": driver, "pool": {"name": pool, **numbers}, **more}
-    spec |= {"devices": list(devices)} if devices else {}
-    return manifest("resource.k8s.io/v1/ResourceSlice", name, spec=spec)
-
-
 def partition(name: str, slots: str) -> Object:
     consumed = {"counterSet": "gpu-0", "counters": {"slots": {"value": slots}}}
-    return {"name": name, "consumesCounters": [consumed]}
+    return device(name, consumesCounters=[consumed])
+
+
+def fabric(name: str, *ports: str, generation: int, slices: int = 1) -> Object:
+    """A part of the pool that all nodes reach."""
+    return resource_slice(
+        name,
+        *map(device, ports),
+        driver=FABRIC,
+        pool="fabric",
+        generation=generation,
+        slices=slices,
+        allNodes=True,
+    )
 
 
 GPU, FABRIC = "gpu.example.com", "fabric.example.com"
@@ -150,44 +149,29 @@ SLOTS = [{"name": "gpu-0", "counters": {"slots": {"value": "4"}}}]
 SLICES = (
     resource_slice(
         "n1-gpus",
-        GPU,
-        "n1",
-        {
-            "name": "gpu-0",
-            "attributes": {"model": {"string": "a"}},
-            "capacity": {"memory": {"value": "80Gi"}},
-        },
-        {"name": "gpu-1"},
-        {"name": "gpu-2"},
-        {"name": "gpu-3", "taints": [BROKEN]},
-        nodeName="n1",
+        device(
+            "gpu-0",
+            attributes={"model": {"string": "a"}},
+            capacity={"memory": {"value": "80Gi"}},
+        ),
+        device("gpu-1"),
+        device("gpu-2"),
+        device("gpu-3", taints=[BROKEN]),
+        driver=GPU,
+        node="n1",
     ),
-    resource_slice("n2-counters", GPU, "n2", count=2, nodeName="n2", sharedCounters=SLOTS),
+    resource_slice("n2-counters", driver=GPU, node="n2", slices=2, sharedCounters=SLOTS),
     resource_slice(
         "n2-gpus",
-        GPU,
-        "n2",
         partition("whole", "4"),
         partition("half", "2"),
-        count=2,
-        nodeName="n2",
+        driver=GPU,
+        node="n2",
+        slices=2,
     ),
-    resource_slice("cordoned-gpus", GPU, "cordoned", {"name": "gpu-0"}, nodeName="cordoned"),
-    resource_slice(
-        "fabric-old", FABRIC, "fabric", *({"name": f"old-{n}"} for n in range(5)), allNodes=True
-    ),
-    *(
-        resource_slice(
-            f"fabric-{n}",
-            FABRIC,
-            "fabric",
-            {"name": f"port-{n}"},
-            generation=2,
-            count=2,
-            allNodes=True,
-        )
-        for n in range(2)
-    ),
+    resource_slice("cordoned-gpus", device("gpu-0"), driver=GPU, node="cordoned"),
+    fabric("fabric-old", *(f"old-{n}" for n in range(5)), generation=1),
+    *(fabric(f"fabric-{n}", f"port-{n}", generation=2, slices=2) for n in range(2)),
 )
 
 
@@ -358,10 +342,7 @@ def test_a_new_claim_changes_the_measure(scene: Scene) -> None:
     ports = 'devices_allocatable{driver="fabric.example.com"}'
     scene.expect(available, {"": 2.0})
     allocate(scene.spoke, *claim("burst", "n1", "gpu-2"))
-    newer = resource_slice(
-        "fabric-new", FABRIC, "fabric", {"name": "port-0"}, generation=3, allNodes=True
-    )
-    scene.spoke.create(newer)
+    scene.spoke.create(fabric("fabric-new", "port-0", generation=3))
     try:
         scene.expect(available, {"": 1.0})
         scene.expect(ports, {"": 1.0})
