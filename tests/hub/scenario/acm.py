@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from typing import Final
 
 from tests.hub.controlplane.api import Client, Object, manifest
-from tests.hub.controlplane.waiting import wait_until_gone, wait_until_served
+from tests.hub.controlplane.waiting import CRD, wait_until_gone, wait_until_served
 
 NAMESPACE: Final = "open-cluster-management"
 HUB_KIND: Final = "operator.open-cluster-management.io/v1/MultiClusterHub"
-CRD: Final = "apiextensions.k8s.io/v1/CustomResourceDefinition"
 
 
 def crds() -> list[Object]:
@@ -32,12 +31,14 @@ def kinds(hub: Client) -> Iterator[None]:
     """
     for crd in crds():
         hub.apply(crd)
-    wait_until_served(hub, crds())
-    yield
-    names = [str(crd["metadata"]["name"]) for crd in crds()]
-    for name in names:
-        hub.delete(CRD, name)
-    wait_until_gone(hub, CRD, *names)
+    try:
+        wait_until_served(hub, crds())
+        yield
+    finally:
+        names = [str(crd["metadata"]["name"]) for crd in crds()]
+        for name in names:
+            hub.delete(CRD, name)
+        wait_until_gone(hub, CRD, *names)
 
 
 def multiclusterhub() -> Object:
