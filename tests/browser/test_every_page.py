@@ -10,7 +10,7 @@ from gitops_dsf.show.pages.report import Notice, Section, Table, columns, report
 from tests.browser.conftest import Opener
 from tests.browser.test_fleet_page import HOSTILE
 from tests.support.fleetviews import fleet_view
-from tests.unit.views.status.test_joborders import WRITTEN, config, page_of_jobs
+from tests.support.joborders import WRITTEN, config, page_of_jobs
 
 
 def sections(text: str = "") -> str:

@@ -5,7 +5,7 @@ from playwright.sync_api import Page
 from gitops_dsf.show.pages.fleet import fleet_page
 from tests.browser.conftest import Opener
 from tests.support.fleetviews import fleet_view
-from tests.unit.views.status.test_joborders import WRITTEN, config, page_of_jobs
+from tests.support.joborders import WRITTEN, config, page_of_jobs
 
 HOSTILE = (
     '"><script>window.ran=1</script><img src=x onerror=window.ran=1>'
