@@ -20,6 +20,8 @@ PUBLISHED = "AddOnPlacementScore"
 """The scoreDestination of a scorer that publishes AddOnPlacementScores."""
 PUSHED = "OpenTelemetry"
 """The type of a metric source that collectors push to."""
+ScoreKey = tuple[str, str]
+"""Names of an AddOnPlacementScore and of an item in it."""
 
 
 class Params(Struct, frozen=True):

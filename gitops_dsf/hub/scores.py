@@ -170,8 +170,6 @@ class PublishedScore(Struct, frozen=True, gc=False):
 
 Scores = Mapping[str, Mapping[str, PublishedScore]]
 """By name of the AddOnPlacementScore, then by cluster."""
-ScoreKey = tuple[str, str]
-"""Names of an AddOnPlacementScore and of an item in it."""
 
 
 class Interner:

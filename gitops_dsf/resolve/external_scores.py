@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from gitops_dsf.hub.scores import ScoreKey
+from gitops_dsf.hub.scorers import ScoreKey
 from gitops_dsf.repository.model.external_scores import ExternalScore
 from gitops_dsf.wording import closest
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.hub.scores import ScoreKey
+from gitops_dsf.hub.scorers import ScoreKey
 from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.external_scores import AddOnScore

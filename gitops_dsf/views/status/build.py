@@ -18,8 +18,7 @@ from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by, resources_read
-from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import ScoreKey
+from gitops_dsf.hub.scorers import DynamicScorer, ScoreKey
 from gitops_dsf.hub.times import timestamp
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.status.applications import ApplicationView, application_views

@@ -10,8 +10,8 @@ from datetime import datetime
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.score_states import expired
-from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import PublishedScore, ScoreKey
+from gitops_dsf.hub.scorers import DynamicScorer, ScoreKey
+from gitops_dsf.hub.scores import PublishedScore
 
 
 @dataclass(frozen=True, kw_only=True)
