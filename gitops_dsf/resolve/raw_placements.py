@@ -1,6 +1,7 @@
 """What raw Placements read and ignore, and what OCM's scheduler says of one."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from gitops_dsf.repository.load import Document, FieldPath, value_at
@@ -27,6 +28,8 @@ WRITTEN_BY_THE_CRD: Final[Mapping[str, str]] = {"scoreRateLimit": "1m", "sortBy"
 The CRD of OCM 1.3 (api v1.3.0) has them as defaults, so every Placement that was copied from such
 a hub has them.
 """
+_SCORES: Final = re.compile(r"""\.scores\(\s*["']([^"'\\]*)["']\s*\)""")
+"""A call of scores() with a name that is written out."""
 
 
 def resources_ranked_by(document: Document) -> Iterator[tuple[FieldPath, str]]:
@@ -36,6 +39,21 @@ def resources_ranked_by(document: Document) -> Iterator[tuple[FieldPath, str]]:
         name = value_at(document.data, path)
         if isinstance(name, str):
             yield path, name
+
+
+def expressions(document: Document) -> Iterator[tuple[FieldPath, str]]:
+    """The CEL expressions of the predicates of a Placement, each with its path."""
+    for predicate in document.items("spec", "predicates"):
+        cel = (*predicate, "requiredClusterSelector", "celSelector", "celExpressions")
+        for path in document.items(*cel):
+            expression = value_at(document.data, path)
+            if isinstance(expression, str):
+                yield path, expression
+
+
+def reads_score(expression: str, resources: Collection[str]) -> bool:
+    """Whether an expression reads one of these AddOnPlacementScores, and writes out its name."""
+    return any(resource in resources for resource in _SCORES.findall(expression))
 
 
 def verdict_on_any_cluster(spec: Mapping[str, Any]) -> "Verdict":

@@ -5,7 +5,7 @@ what only the hub has is not reported: the inventory has few claims, for instanc
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from gitops_dsf.argocd import fields
@@ -17,6 +17,7 @@ from gitops_dsf.resolve.cel import cel_mistakes
 from gitops_dsf.resolve.cel_inventory import hub_state
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.label_selectors import invalid
+from gitops_dsf.resolve.raw_placements import expressions, reads_score
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.wording import did_you_mean
 
@@ -42,8 +43,6 @@ _FIELDS: Final = (
 )
 """Fields that expressions read, for suggestions."""
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SCORES: Final = re.compile(r"""\.scores\(\s*["']([^"'\\]*)["']\s*\)""")
-"""A call of scores() with a name that is written out."""
 _STATUS: Final = re.compile(r"^[A-Z_]+: ")
 """The code that the engine writes before a message."""
 _MISSING: Final = re.compile(r'Key not found in map : "(?P<key>.*)"', re.DOTALL)
@@ -66,7 +65,9 @@ def expressions_hold_without_a_score(context: Context) -> Iterator[Diagnostic]:
     ours = {scorer.resource_name for scorer in context.scorers.values()}
     placements: list[Item[RawPlacement]] = []
     for item in context.declared.placements:
-        if _can_be_asked(item) and any(_reads(text, ours) for _, text in _expressions(item)):
+        if not _can_be_asked(item):
+            continue
+        if any(reads_score(text, ours) for _, text in expressions(item.document)):
             placements.append(item)
     if not placements:
         return
@@ -75,8 +76,8 @@ def expressions_hold_without_a_score(context: Context) -> Iterator[Diagnostic]:
     if absent is None or empty is None:
         return
     for placement in placements:
-        for path, expression in _expressions(placement):
-            if not _reads(expression, ours):
+        for path, expression in expressions(placement.document):
+            if not reads_score(expression, ours):
                 continue
             for position in range(len(empty.names)):
                 with_object = empty.cel.answer(expression, position)
@@ -90,19 +91,6 @@ def expressions_hold_without_a_score(context: Context) -> Iterator[Diagnostic]:
                         ' score.name == "x" && score.value > 50)',
                     )
                     break
-
-
-def _expressions(placement: Item[RawPlacement]) -> Iterator[tuple[FieldPath, str]]:
-    """The CEL expressions of a Placement whose predicates have no mistake, with their places."""
-    document = placement.document
-    for index in range(len(placement.value.spec.get("predicates") or ())):
-        for path in document.items(*_selector(index), "celSelector", "celExpressions"):
-            yield path, value_at(document.data, path)
-
-
-def _reads(expression: str, resources: Collection[str]) -> bool:
-    """Whether an expression reads a score of one of our scorers, by a name that it writes out."""
-    return any(resource in resources for resource in _SCORES.findall(expression))
 
 
 def _of_a_placement(

@@ -11,6 +11,7 @@ from dsf_wire.dimension import can_yield, placeholders
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
+from gitops_dsf.hub.scorers import ScoreKey
 from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawPlacement
@@ -22,6 +23,7 @@ from gitops_dsf.resolve.ranked_scores import how_zero_wins
 from gitops_dsf.resolve.raw_placements import (
     UNREAD,
     WRITTEN_BY_THE_CRD,
+    expressions,
     resources_ranked_by,
     verdict_on_any_cluster,
 )
@@ -71,7 +73,7 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
             # reports it.
             scorer = scorers.get(resource)
             if scorer is None:
-                yield from _of_add_on(context, placement, path, name, scorers)
+                yield from _of_add_on(context, placement, path, (resource, name), scorers)
                 continue
             template = scorer.dimension_format
             if not can_yield(template, name, score_name=scorer.score_name):
@@ -94,11 +96,11 @@ def _of_add_on(
     context: Context,
     placement: Item[RawPlacement],
     path: FieldPath,
-    name: str,
+    score: ScoreKey,
     scorers: Mapping[str, EffectiveScorer],
 ) -> Iterator[Diagnostic]:
     """Findings about a score at `path` that no scorer here publishes."""
-    resource = str(value_at(placement.document.data, path))
+    resource, name = score
     external = context.external_scores
     declared = external.of(resource, name)
     if declared is not None:
@@ -139,13 +141,7 @@ def _of_add_on(
 
 def _is_required(document: Document, resource: str) -> bool:
     """Whether a CEL predicate asks for this score, so that a cluster without it is not eligible."""
-    for predicate in document.items("spec", "predicates"):
-        cel = (*predicate, "requiredClusterSelector", "celSelector", "celExpressions")
-        for path in document.items(*cel):
-            text = value_at(document.data, path)
-            if isinstance(text, str) and f'.scores("{resource}")' in text:
-                return True
-    return False
+    return any(f'.scores("{resource}")' in expression for _, expression in expressions(document))
 
 
 def _weight_at(placement: Item[RawPlacement], path: FieldPath) -> int:
