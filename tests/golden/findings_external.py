@@ -39,6 +39,16 @@ def _raw(resource: str, name: str, weight: int = 1) -> str:
     )
 
 
+def _requiring(expression: str) -> str:
+    """A Placement by hand that ranks by the GPUs, with a CEL predicate."""
+    return _raw("resource-usage-score", "gpuClusterAvailable").replace(
+        "  prioritizerPolicy",
+        "  predicates:\n    - requiredClusterSelector:\n        celSelector:\n"
+        f"          celExpressions:\n            - {expression}\n"
+        "  prioritizerPolicy",
+    )
+
+
 def _test(resource: str, name: str) -> str:
     return (
         "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoreTest\nmetadata: {name: t}\nspec:\n"
@@ -185,12 +195,16 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "external: a Placement by hand that requires the score": {
         "settings": _declaring(USAGE),
-        "apps": _raw("resource-usage-score", "gpuClusterAvailable").replace(
-            "  prioritizerPolicy",
-            "  predicates:\n    - requiredClusterSelector:\n        celSelector:\n"
-            "          celExpressions:\n            - managedCluster.scores("
-            "\"resource-usage-score\").exists(s, s.name == 'gpuClusterAvailable')\n"
-            "  prioritizerPolicy",
+        "apps": _requiring(
+            'managedCluster.scores("resource-usage-score")'
+            ".exists(s, s.name == 'gpuClusterAvailable')"
+        ),
+    },
+    "external: a Placement by hand that requires the score in single quotes": {
+        "settings": _declaring(USAGE),
+        "apps": _requiring(
+            "managedCluster.scores( 'resource-usage-score' )"
+            ".exists(s, s.name == 'gpuClusterAvailable')"
         ),
     },
     "external: a Placement by hand with a misspelt item": {

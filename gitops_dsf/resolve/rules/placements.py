@@ -24,6 +24,7 @@ from gitops_dsf.resolve.raw_placements import (
     UNREAD,
     WRITTEN_BY_THE_CRD,
     expressions,
+    reads_score,
     resources_ranked_by,
     verdict_on_any_cluster,
 )
@@ -141,7 +142,7 @@ def _of_add_on(
 
 def _is_required(document: Document, resource: str) -> bool:
     """Whether a CEL predicate asks for this score, so that a cluster without it is not eligible."""
-    return any(f'.scores("{resource}")' in expression for _, expression in expressions(document))
+    return any(reads_score(expression, {resource}) for _, expression in expressions(document))
 
 
 def _weight_at(placement: Item[RawPlacement], path: FieldPath) -> int:
