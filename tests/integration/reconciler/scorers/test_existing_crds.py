@@ -11,25 +11,38 @@ import pytest
 from gitops_dsf.repository.model.repository import Delivery
 from tests.integration.reconciler.scorerhub import NAMESPACE, ScorerHub, leading
 from tests.support.apiserver import Key, Object
-from tests.support.pageserver import PageServer
+from tests.support.pageserver import PageServer, says
 from tests.support.scorerlists import config_maps, specs_of
 
 KNOWN = {"healthStatus", "lastSyncedConfig"}
 QUERY = {"type": "Query", "params": {"name": "query", "interval": 5}}
 EXISTING = Delivery(crds="Existing")
+SCORERS = "dynamicscorers"
+PAGE = {
+    "name": "cpu",
+    "description": "Free CPU",
+    "source": {
+        "type": "Prometheus",
+        "host": "http://prometheus:9090",
+        "path": "/api/v1/query_range",
+        "params": {"query": "up", "range": 60, "step": 5},
+    },
+    "scoring": {"path": "/score", "params": {"name": "cpu", "interval": 5}},
+}
+"""A /config with every field that upstream's CRD requires."""
 
 
 class ForeignCrdHub(ScorerHub):
     """Keeps of a status what upstream's CRD knows."""
 
     def _keep(self, key: Key, item: Object) -> None:
-        if key[0] == "dynamicscorers":
+        if key[0] == SCORERS:
             status = {name: value for name, value in item["status"].items() if name in KNOWN}
             item = {**item, "status": status}
         super()._keep(key, item)
 
     def stored(self, name: str) -> dict[str, Any]:
-        item = self.get("dynamicscorers", name, namespace=NAMESPACE)
+        item = self.get(SCORERS, name, namespace=NAMESPACE)
         assert item is not None
         return dict(item["status"])
 
@@ -55,9 +68,6 @@ async def foreign(pages: PageServer) -> AsyncIterator[ForeignCrdHub]:
         hub.joined("c1")
         hub.masks("[]")
         yield hub
-
-
-SCORERS = "dynamicscorers"
 
 
 async def test_objects_get_what_their_crd_has_and_a_configmap_the_rest(
@@ -116,10 +126,12 @@ async def test_a_page_that_the_crd_would_refuse_is_not_written(
         }
     }
     foreign.put_list(config_maps(specs), namespace=NAMESPACE)
+    incomplete = {key: value for key, value in PAGE.items() if key != "description"}
+    pages.pages["/config"] = says(**incomplete)
     async with leading(foreign, delivery=EXISTING) as leader:
         await leader.once()
-    assert foreign.stored("cpu").keys() <= KNOWN
-    config = foreign.stored("cpu").get("lastSyncedConfig")
-    if config is not None:
-        assert {"name", "description", "source", "scoring"} <= config.keys()
-    assert foreign.reason("cpu", "ConfigSynced")
+        assert foreign.stored("cpu") == {"healthStatus": "Active"}
+        assert foreign.reason("cpu", "ConfigSynced") == "Drifted"
+        pages.pages["/config"] = says(**PAGE)
+        await leader.once()
+    assert foreign.stored("cpu") == {"healthStatus": "Active", "lastSyncedConfig": PAGE}
