@@ -1,7 +1,9 @@
 """The custom resources of scoring: DynamicScorers, DynamicScoringConfig, and the masks.
 
-They are for people, for the reconciler and, with delivery.mode UpstreamController, for upstream's
-controller. Agents read none of them: what they run is in the ManifestWorks (`render.works`).
+They are for people, who see statuses there, and, with delivery.mode UpstreamController, for
+upstream's controller. The reconciler reads masks and statuses here, and takes scorers from a list
+(`render.scorerlist`). Agents read none of them: what they run is in the ManifestWorks
+(`render.works`).
 """
 
 from collections.abc import Sequence
