@@ -2,6 +2,7 @@
 by query has no object.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -111,6 +112,22 @@ async def test_a_scorer_that_git_removes_leaves_the_configmap(foreign: ForeignCr
     stored = foreign.get("configmaps", "gitops-dsf-status", namespace=NAMESPACE)
     assert stored is not None
     assert stored["data"] == {}
+
+
+async def test_another_writer_of_the_same_field_is_overwritten_once_a_minute(
+    foreign: ForeignCrdHub,
+) -> None:
+    """Upstream's controller writes healthStatus, too: the two must not take turns all the time."""
+    async with leading(foreign, delivery=EXISTING) as leader:
+        await leader.once()
+        for _ in range(5):
+            foreign.objects[SCORERS, NAMESPACE, "cpu"]["status"] = {"healthStatus": "Inactive"}
+            await asyncio.sleep(10)
+            await leader.once()
+            assert foreign.stored("cpu") == {"healthStatus": "Inactive"}
+        await asyncio.sleep(10)
+        await leader.once()
+        assert foreign.stored("cpu") == {"healthStatus": "Active"}
 
 
 async def test_a_page_that_the_crd_would_refuse_is_not_written(
