@@ -193,13 +193,17 @@ class StatusWriter:
     async def write(self, scorer: DynamicScorer, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the hub takes no statuses now."""
         name = scorer.metadata.name
-        change = patch(scorer.status, status)
+        before = scorer.status
+        if self._is_partial and "lastSyncedConfig" not in status:
+            # What the object has stays there, and would look like a change in every pass.
+            before = {key: value for key, value in before.items() if key != "lastSyncedConfig"}
+        change = patch(before, status)
         if not change and not self._is_partial:
             return
         age = self._context.clock() - self._written.get(name, -math.inf)
         # Also what is not changed waits: upstream's controller may write the same fields of a part,
         # and both would take turns.
-        if age < MESSAGE_SECONDS and _without_messages(scorer.status) == _without_messages(status):
+        if age < MESSAGE_SECONDS and _without_messages(before) == _without_messages(status):
             return
         if self._is_partial:
             await self._write_part(scorer, status, is_news=bool(change))

@@ -114,20 +114,22 @@ async def test_a_scorer_that_git_removes_leaves_the_configmap(foreign: ForeignCr
     assert stored["data"] == {}
 
 
+@pytest.mark.parametrize("config", [{}, {"lastSyncedConfig": PAGE}])
 async def test_another_writer_of_the_same_field_is_overwritten_once_a_minute(
-    foreign: ForeignCrdHub,
+    foreign: ForeignCrdHub, config: Object
 ) -> None:
     """Upstream's controller writes healthStatus, too: the two must not take turns all the time."""
+    theirs = {"healthStatus": "Inactive", **config}
     async with leading(foreign, delivery=EXISTING) as leader:
         await leader.once()
         for _ in range(5):
-            foreign.objects[SCORERS, NAMESPACE, "cpu"]["status"] = {"healthStatus": "Inactive"}
+            foreign.objects[SCORERS, NAMESPACE, "cpu"]["status"] = theirs
             await asyncio.sleep(10)
             await leader.once()
-            assert foreign.stored("cpu") == {"healthStatus": "Inactive"}
+            assert foreign.stored("cpu") == theirs
         await asyncio.sleep(10)
         await leader.once()
-        assert foreign.stored("cpu") == {"healthStatus": "Active"}
+        assert foreign.stored("cpu") == {"healthStatus": "Active", **config}
 
 
 async def test_a_page_that_the_crd_would_refuse_is_not_written(
