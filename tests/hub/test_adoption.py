@@ -19,17 +19,16 @@ from gitops_dsf.importer.selection import ImportSelection
 from gitops_dsf.pipeline import produce
 from gitops_dsf.render.delivery import decision_readers
 from gitops_dsf.repository.files import write_files
-from tests.hub.controlplane.api import RBAC, ROLE_BINDING, Client, Object, bound, manifest
+from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, error_of, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.plane import MANAGED_CLUSTER, SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.decisionreaders import reading_decisions
 from tests.hub.scenario.leftovers import PROJECT, remove_leftovers
 from tests.hub.scenario.placements import (
     BINDING,
-    CLUSTER,
     CLUSTER_SET,
-    DECISION,
     PLACEMENT,
     decided,
     publish,
@@ -40,8 +39,6 @@ from tests.support.rendering import objects
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 NAMESPACE = "argocd"
-CONTROLLER = "argocd-applicationset-controller"
-READERS = "adoption-readers"
 CONFIG_MAPS = ("acm-placement", "ocm-placement-generator", "gitops-dsf-placement-decisions")
 REFRESH = "argocd.argoproj.io/application-set-refresh"
 CLAIMS = [{"name": "platform.open-cluster-management.io", "value": "AWS"}]
@@ -105,14 +102,6 @@ def decisions(hub: Client) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def running(hub: Client, argocd: ArgoCD, control_plane: ControlPlane) -> Iterator[None]:
     """All cases, as they run before anybody thinks of adopting them."""
-    rules = [{"apiGroups": [CLUSTER], "resources": ["placementdecisions"], "verbs": ["list"]}]
-    hub.apply(manifest(f"{RBAC}/ClusterRole", READERS, rules=rules))
-    hub.apply(bound(READERS, READERS, namespace=NAMESPACE, account=(NAMESPACE, CONTROLLER)))
-    with Client(control_plane.hub.service_account_kubeconfig(NAMESPACE, CONTROLLER)) as controller:
-        wait_for(
-            lambda: [controller.list(DECISION, namespace=NAMESPACE)],
-            what="the controller may list decisions",
-        )
     labels = {"metadata": {"labels": {"env": "prod"}}}
     for cluster in SPOKES:
         hub.patch(MANAGED_CLUSTER, cluster, labels)
@@ -135,14 +124,12 @@ def running(hub: Client, argocd: ArgoCD, control_plane: ControlPlane) -> Iterato
     }
     for name in ("team-web", "project-cluster1", "project-cluster2"):
         hub.apply(manifest(PROJECT, name, namespace=NAMESPACE, spec=everything))
-    with argocd.knowing(control_plane.spokes.values()):
+    with reading_decisions(hub, control_plane), argocd.knowing(control_plane.spokes.values()):
         for name in adoption.CASES:
             for item in adoption.case(name, namespace=NAMESPACE):
                 create(hub, item)
         yield
         remove_leftovers(hub)
-    hub.delete(ROLE_BINDING, READERS, namespace=NAMESPACE)
-    hub.delete(f"{RBAC}/ClusterRole", READERS)
     for cluster in SPOKES:
         hub.patch(MANAGED_CLUSTER, cluster, {"metadata": {"labels": {"env": None}}})
         hub.patch_status(MANAGED_CLUSTER, cluster, {"clusterClaims": None})

@@ -14,17 +14,17 @@ from collections.abc import Iterator
 import pytest
 
 from gitops_dsf.render.delivery import decision_readers
-from tests.hub.controlplane.api import RBAC, ROLE_BINDING, Client, Object, bound, manifest
+from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, error_of, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
-from tests.hub.scenario.placements import CLUSTER, DECISION, PLACEMENT_LABEL
+from tests.hub.scenario.decisionreaders import reading_decisions
+from tests.hub.scenario.placements import DECISION, PLACEMENT_LABEL
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
-NAMESPACE, READERS = "argocd", "hazard-readers"
-CONTROLLER = "argocd-applicationset-controller"
+NAMESPACE = "argocd"
 LABEL = "test.example.com/set"
 GENERATOR: dict[str, str] = next(
     item["data"] for item in decision_readers("argocd") if item["kind"] == "ConfigMap"
@@ -160,20 +160,8 @@ def readable(argocd: ArgoCD, control_plane: ControlPlane, hub: Client) -> Iterat
     """The controller may list decisions, as our rendered Role lets it, and Argo CD knows both
     spokes.
     """
-    rules = [{"apiGroups": [CLUSTER], "resources": ["placementdecisions"], "verbs": ["list"]}]
-    hub.apply(manifest(f"{RBAC}/ClusterRole", READERS, rules=rules))
-    hub.apply(bound(READERS, READERS, namespace=NAMESPACE, account=(NAMESPACE, CONTROLLER)))
-    # A role counts a moment after it is written, and a look that is refused would be the last for
-    # three minutes.
-    with Client(control_plane.hub.service_account_kubeconfig(NAMESPACE, CONTROLLER)) as controller:
-        wait_for(
-            lambda: [controller.list(DECISION, namespace=NAMESPACE)],
-            what="the controller may list decisions",
-        )
-    with argocd.knowing(control_plane.spokes.values()):
+    with reading_decisions(hub, control_plane), argocd.knowing(control_plane.spokes.values()):
         yield
-    hub.delete(ROLE_BINDING, READERS, namespace=NAMESPACE)
-    hub.delete(f"{RBAC}/ClusterRole", READERS)
 
 
 @pytest.fixture

@@ -15,21 +15,21 @@ import pytest
 
 from gitops_dsf.hub.names import APPLICATION_LABEL, PLACEMENT_LABEL, REFRESH_ANNOTATION
 from gitops_dsf.render.delivery import decision_readers
-from tests.hub.controlplane.api import RBAC, ROLE_BINDING, Client, Object, bound, manifest
+from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
-from tests.hub.scenario.placements import CLUSTER, DECISION
+from tests.hub.scenario.decisionreaders import reading_decisions
+from tests.hub.scenario.placements import DECISION
 from tests.hub.scenario.sides import Modelled, Real, Side, Step
 from tests.world import fleet
 from tests.world.argocd import COMPARISON_SECONDS, Applications, ApplicationSets
 
 pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
-ARGOCD, WORKLOADS, READERS = "argocd", "world-argocd", "world-readers"
-CONTROLLER = "argocd-applicationset-controller"
+ARGOCD, WORKLOADS = "argocd", "world-argocd"
 UNKNOWN = "not-in-argocd"
 SEQUENCES, ROUNDS = 20, 7
 REST_SECONDS = 150.0
@@ -180,21 +180,11 @@ def readable(argocd: ArgoCD, control_plane: ControlPlane, hub: Client) -> Iterat
     """The controller may list decisions, as our rendered Role lets it, and Argo CD knows both
     spokes.
     """
-    rules = [{"apiGroups": [CLUSTER], "resources": ["placementdecisions"], "verbs": ["list"]}]
-    hub.apply(manifest(f"{RBAC}/ClusterRole", READERS, rules=rules))
-    hub.apply(bound(READERS, READERS, namespace=ARGOCD, account=(ARGOCD, CONTROLLER)))
     [config] = [item for item in decision_readers(ARGOCD) if item["kind"] == "ConfigMap"]
     hub.apply(config)
-    with Client(control_plane.hub.service_account_kubeconfig(ARGOCD, CONTROLLER)) as controller:
-        wait_for(
-            lambda: [controller.list(DECISION, namespace=ARGOCD)],
-            what="the controller may list decisions",
-        )
-    with argocd.knowing(control_plane.spokes.values()):
+    with reading_decisions(hub, control_plane), argocd.knowing(control_plane.spokes.values()):
         yield
     hub.delete("v1/ConfigMap", config["metadata"]["name"], namespace=ARGOCD)
-    hub.delete(ROLE_BINDING, READERS, namespace=ARGOCD)
-    hub.delete(f"{RBAC}/ClusterRole", READERS)
 
 
 @pytest.fixture
