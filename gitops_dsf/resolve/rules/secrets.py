@@ -54,9 +54,7 @@ def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
     """A plain header must not be one that holds a credential."""
     for variant in context.source_variants:
         for index, header in enumerate(variant.value.headers):
-            # A cookie is a credential, whatever its name in the header says.
-            is_suspect = names_a_secret(header.name) or header.name.lower() == "cookie"
-            if header.value is not None and is_suspect:
+            if header.value is not None and _holds_a_credential(header.name):
                 path = (*variant.path, "headers", index, "value")
                 yield codes.SECRET_IN_YAML.at(
                     variant.source.at(*path),
@@ -65,7 +63,7 @@ def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
                 )
     writing = context.settings.agent.remote_write
     for name in writing.headers if writing is not None else ():
-        if names_a_secret(name) or name.lower() == "cookie":
+        if _holds_a_credential(name):
             path = ("spec", "agent", "remoteWrite", "headers", name)
             yield codes.SECRET_IN_YAML.at(
                 context.repository.at(*path),
@@ -96,6 +94,11 @@ def _hint(document: Document) -> str:
             " scoring API hold it"
         )
     return "put it into a Secret that the application reads on its cluster"
+
+
+def _holds_a_credential(header: str) -> bool:
+    # A cookie is a credential, whatever its name in the header says.
+    return names_a_secret(header) or header.lower() == "cookie"
 
 
 def _is_suspect(path: FieldPath, value: str) -> bool:
