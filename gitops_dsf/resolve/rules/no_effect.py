@@ -125,6 +125,14 @@ _ROWS: Final = (
         "remove it, or write delivery.mode: ManifestWork",
     ),
     _Row(
+        codes.UPSTREAM_ONLY,
+        _settings_of_upstream,
+        "agent.remoteWrite",
+        "upstream's add-on sends no raw scores: remoteWrite has no effect with delivery.mode"
+        " UpstreamController",
+        "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml",
+    ),
+    _Row(
         codes.FIELD_OF_AN_API,
         _scorers_by_query,
         "configURL scoring.host scoring.path scoring.auth scoring.arguments",

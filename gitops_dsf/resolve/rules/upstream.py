@@ -45,13 +45,6 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
             )
     for config in context.declared.scoring_configs:
         yield from _masks(config)
-    if context.settings.agent.remote_write is not None:
-        yield codes.UPSTREAM_ONLY.at(
-            context.repository.document.key_at(("spec", "agent", "remoteWrite")),
-            "upstream's add-on sends no raw scores: remoteWrite has no effect with delivery.mode"
-            " UpstreamController",
-            _HINT,
-        )
 
 
 @rule()
