@@ -13,7 +13,9 @@ pkg/controller/resourcepoolstatusrequest):
   of the pool suffice.
 
 Not guaranteed: taints of DeviceTaintRules, node selectors of devices that several nodes can reach,
-and the rest of the capacity of shared devices. They are not read. Pure.
+and the rest of the capacity of shared devices. They are not read. Nor is it checked that a set of
+counters is defined once and has every counter that devices consume: the scheduler does not use a
+pool in which that is wrong, and here it counts. Pure.
 """
 
 import sys
