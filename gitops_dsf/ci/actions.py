@@ -57,8 +57,9 @@ def actions_run(variables: Mapping[str, str]) -> PipelineRun:
     comment_on: tuple[Forge, int] | None = None
     if pull is not None and not silence:
         api = variables.get("GITHUB_API_URL", "https://api.github.com")
-        place = variables.get("GITHUB_REPOSITORY", "")
-        comment_on = (FORGES[forge](api=api, place=place, send=Sender(token=token)), pull.number)
+        repository = variables.get("GITHUB_REPOSITORY", "")
+        client = FORGES[forge](api=api, place=repository, send=Sender(token=token))
+        comment_on = (client, pull.number)
     return PipelineRun(
         forge=forge,
         base=_base(event),
@@ -75,13 +76,14 @@ def actions_run(variables: Mapping[str, str]) -> PipelineRun:
 def _artifacts(variables: Mapping[str, str]) -> str:
     """The page of the run. GitHub, Gitea and Forgejo list its artifacts there."""
     server = variables.get("GITHUB_SERVER_URL", "")
-    place = variables.get("GITHUB_REPOSITORY", "")
+    repository = variables.get("GITHUB_REPOSITORY", "")
     # In the URLs of Gitea a run has the number that counts the runs of its repository.
     is_gitea = "true" in (variables.get("GITEA_ACTIONS"), variables.get("FORGEJO_ACTIONS"))
     run = variables.get("GITHUB_RUN_NUMBER" if is_gitea else "GITHUB_RUN_ID", "")
-    if not (server and place and run):
+    if not (server and repository and run):
         return ""
-    page = f"{server}/{place}/actions/runs/{run}"
+    page = f"{server}/{repository}/actions/runs/{run}"
+    # GitHub's page of a run is long; Gitea has no such anchor.
     return page if is_gitea else f"{page}#artifacts"
 
 
@@ -104,6 +106,8 @@ def _why_no_comment(
     if pull is None:
         return "this run belongs to no pull request"
     repository = variables.get("GITHUB_REPOSITORY", "")
+    # Forges give workflows of forks a token that can only read. `repo` is null once the fork is
+    # deleted.
     is_fork = pull.head.repo is None or pull.head.repo.full_name != repository
     if is_fork and summary is not None:
         return (

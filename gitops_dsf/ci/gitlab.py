@@ -30,6 +30,8 @@ def gitlab_run(variables: Mapping[str, str]) -> PipelineRun:
         )
     return PipelineRun(
         forge="GitLab",
+        # GitLab sets the first variable only in pipelines for merged results. In others the merge
+        # base is what the branch is compared with.
         base=(
             variables.get("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "")
             or variables.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", "")

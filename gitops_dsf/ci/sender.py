@@ -63,7 +63,8 @@ class Sender:
             "Content-Type": "application/json",
             **sign(self.token),
         }
-        request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310 - the forge's
+        # The URL comes from the forge's own variables, so its scheme is not checked (S310).
+        request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310
         # Proxies are chosen for each request, because urllib knows no address ranges in NO_PROXY.
         proxy = Proxies.of(os.environ).proxy_for(url)
         if proxy:
@@ -104,5 +105,6 @@ def _within(seconds: float, call: Callable[[], ForgeAnswer]) -> ForgeAnswer:
         except BaseException as error:  # noqa: BLE001 - it is raised where the result is taken
             future.set_exception(error)
 
+    # A daemon: a name server or a proxy that does not answer must not hold the pipeline's job open.
     threading.Thread(target=run, name="forge", daemon=True).start()
     return future.result(timeout=seconds)

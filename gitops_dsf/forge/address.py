@@ -53,17 +53,18 @@ def address_of(url: str, *, kind: ForgeKind, api: str = "") -> ForgeAddress:
     if public is not None and public != kind and not api:
         raise ValueError(f"{host} is not a {kind}: write forge: {public}")
     api = (api or _api(match, host, kind)).rstrip("/")
-    place = match["place"] if match is not None else ""
+    path = match["place"] if match is not None else ""
     # A forge may be in a folder of its host, which is not part of the repository's name.
     folder = urlsplit(api).path.removesuffix(_PATHS[kind]).strip("/")
     if folder:
-        place = place.removeprefix(f"{folder}/")
-    slashes = place.count("/")
+        path = path.removeprefix(f"{folder}/")
+    # GitLab nests groups in groups; the others have one owner.
+    slashes = path.count("/")
     if slashes == 0 or (slashes > 1 and kind != "GitLab"):
         raise ValueError(
             f"git.url {url} names no owner and repository: write https://host/owner/repository.git"
         )
-    return ForgeAddress(api, place)
+    return ForgeAddress(api, path)
 
 
 class WebAddress(NamedTuple):
@@ -103,6 +104,7 @@ def names_same_repository(url: str, other: str) -> bool:
     second = _URL.fullmatch(other)
     if first is None or second is None:
         return False
+    # All these forges find a repository by its name in any case.
     same_place = first["place"].lower() == second["place"].lower()
     return _host(first) == _host(second) and same_place
 
@@ -115,6 +117,7 @@ def _host(match: re.Match[str]) -> str:
 
 def _api(match: re.Match[str] | None, host: str, kind: ForgeKind) -> str:
     """The API of a forge, by the URL that git clones."""
+    # github.com alone serves its API on a host of its own. Enterprise Servers have it at /api/v3.
     if host == "github.com":
         return "https://api.github.com"
     # The port of ssh is not that of the API.

@@ -81,7 +81,8 @@ class Forge:
             query=query,
         )
         for pull_request in newest:
-            # Do not rely on the filter.
+            # A server that ignores a parameter it does not know answers with the pull requests of
+            # all branches, and a fork may have a branch of this name.
             if pull_request.is_from(self._place, branch):
                 return pull_request
         return None
@@ -93,7 +94,8 @@ class Forge:
         try:
             return await self._call("POST", self.PULL_REQUESTS, self.SHAPE, body=content)
         except ForgeError as error:
-            # GitLab and Gitea answer 409 where one is open for the branch, GitHub 422.
+            # GitLab and Gitea answer 409 where one is open for the branch, GitHub 422. GitHub says
+            # 422 of other mistakes, too, so only an open pull request counts as success.
             if error.status not in {HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}:
                 raise
             latest = await self.latest(branch)
@@ -138,10 +140,12 @@ class Forge:
             for comment in comments:
                 if comment.writer is None or not (comment.body or "").startswith(marker):
                     continue
-                # Who that is is asked only if there is such a comment.
+                # The token's user is asked for only now: most pull requests have no such comment,
+                # and each request counts against the forge's limit.
                 me = me or await self._me()
                 if _is_same_user(comment.writer, me):
                     return comment
+            # GitHub and GitLab fill every page but the last.
             if len(comments) < PAGE:
                 break
         return None
@@ -151,6 +155,8 @@ class Forge:
         try:
             return await self._call("GET", "/user", ForgeUser, needs=self.TO_COMMENT)
         except ForgeError as error:
+            # GitHub answers 403 to the token of a workflow ("Resource not accessible by
+            # integration"), and its comments are written by a user of the type Bot.
             if self.BOTS and error.refused:
                 return ForgeUser(type="Bot")
             raise

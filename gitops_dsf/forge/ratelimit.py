@@ -21,6 +21,7 @@ def asked_wait(status: int, headers: Mapping[str, str], content: bytes, *, now: 
 
     Names of headers are lower case.
     """
+    # A 503 without the header is trouble of the server and no limit: the usual pause is enough.
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         return retry_after(headers, now=now) or 0.0
     if not _is_limited(status, headers, content):
@@ -30,6 +31,8 @@ def asked_wait(status: int, headers: Mapping[str, str], content: bytes, *, now: 
     if wait is None and _is_spent(headers) and reset.isdecimal():
         # GitHub says when an hourly limit ends, and sends no Retry-After.
         wait = min(float(reset[:12]) - now, MAX_RETRY_AFTER)
+    # By a clock that differs from ours, the limit may seem to be over. GitHub may ban a client that
+    # goes on while it is limited, so this does not ask again at once.
     if wait is None or wait <= 0:
         return LIMIT_SECONDS
     return wait

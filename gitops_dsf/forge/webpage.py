@@ -1,6 +1,6 @@
 """The pages of a forge that show a file: a line of it at a commit, or what a branch has now."""
 
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from gitops_dsf.forge.address import PUBLIC, ForgeKind, repository_of
@@ -23,30 +23,38 @@ def file_page(git_url: str, *, kind: ForgeKind | None, commit: str, path: str, l
     `kind` is the forge that the settings name, None without one. That of a public forge is known by
     its host.
     """
-    found = _repository(git_url, kind)
-    if found is None:
+    home = _repository_page(git_url, kind)
+    if home is None:
         return ""
-    known, repository = found
-    return _PAGES[known].format(
-        repository=repository, commit=quote(commit, safe=""), path=quote(path), line=line
+    # A commit is one segment of the path; a path has several, whose slashes stay.
+    return _PAGES[home.kind].format(
+        repository=home.url, commit=quote(commit, safe=""), path=quote(path), line=line
     )
 
 
 def branch_page(git_url: str, *, kind: ForgeKind | None, branch: str, path: str) -> str:
     """The URL of the page with a file of a branch as it is now; empty as for `file_page`."""
-    found = _repository(git_url, kind)
-    if found is None:
+    home = _repository_page(git_url, kind)
+    if home is None:
         return ""
-    known, repository = found
-    return _BRANCHES[known].format(repository=repository, branch=quote(branch), path=quote(path))
+    # Forges take the slashes of a branch as they are.
+    return _BRANCHES[home.kind].format(repository=home.url, branch=quote(branch), path=quote(path))
 
 
-def _repository(git_url: str, kind: ForgeKind | None) -> tuple[ForgeKind, str] | None:
-    """The forge, and the URL of the repository's page; None if they do not follow from the URL."""
+class _RepositoryPage(NamedTuple):
+    """The forge of a repository, and the URL of the repository's page."""
+
+    kind: ForgeKind
+    url: str
+
+
+def _repository_page(git_url: str, kind: ForgeKind | None) -> _RepositoryPage | None:
+    """The page of the repository that git clones; None if it does not follow from the URL."""
     address = repository_of(git_url)
     if address is None:
         return None
-    known = PUBLIC.get(address.host, kind)
-    if known is None:
+    forge = PUBLIC.get(address.host, kind)
+    if forge is None:
         return None
-    return known, f"{address.scheme}://{address.host}{address.port}/{address.place}"
+    url = f"{address.scheme}://{address.host}{address.port}/{address.place}"
+    return _RepositoryPage(forge, url)

@@ -33,6 +33,7 @@ def cause_of(
     """
     if record.kind == "Start":
         return None
+    # The reconciler admitted it and wrote down why, which is known for certain.
     if admitted is not None:
         return admitted.cause or by_pace(admitted.gain or 0.0)
     # A lost cluster leaves whatever its scores are.
@@ -41,6 +42,7 @@ def cause_of(
         lost = loss_of(name, None if position is None else verdict.state.clusters[position])
         if lost is not None:
             return lost
+    # Before eligibility: an edit of the Placement is often what made a cluster ineligible.
     if edit is not None:
         return by_edit(edit)
     for name in record.left:

@@ -58,6 +58,7 @@ def read(
             if needle not in line or not line.strip():
                 continue
             record = _decoded(line)
+            # With `about`, a bad line without that name is not reported: only whole reads find all.
             if isinstance(record, str):
                 bad.append(f"{name}:{number}: {record}")
                 continue
@@ -65,6 +66,7 @@ def read(
                 continue
             if not explained:
                 record = msgspec.structs.replace(record, clusters=())
+            # A push that was repeated after a lost answer may have written a record twice.
             records.setdefault(record.id, record)
     return JournalRead(records=tuple(records.values()), bad=tuple(bad))
 

@@ -226,19 +226,20 @@ def new_record(
     """A record without explanations and scores. `before` is None if that decision is not known."""
     old = frozenset(before or ())
     to = tuple(sorted(after))
-    left: list[str] = []
+    departed: list[str] = []
     joined: list[str] = []
+    # Without a decision before, every cluster would look as if it had just joined.
     if before is not None:
-        left = sorted(old.difference(to))
+        departed = sorted(old.difference(to))
         joined = sorted(set(to) - old)
     # It names a decision that is small enough, else what changed of it.
     names_old = before is not None and len(old) <= MAX_NAMED
     names_new = len(to) <= MAX_NAMED
-    named_left = left[:MAX_NAMED]
+    named_departed = departed[:MAX_NAMED]
     named_joined = joined[:MAX_NAMED]
     time = _in_milliseconds(time)
     return Record(
-        id=_id_of(placement, uid, number, time, kind, left, joined, to),
+        id=_id_of(placement, uid, number, time, kind, departed, joined, to),
         number=number,
         time=time,
         kind=kind,
@@ -246,12 +247,12 @@ def new_record(
         uid=uid,
         applications=tuple(applications),
         from_=tuple(sorted(old)) if names_old else None,
-        left=tuple(named_left),
+        left=tuple(named_departed),
         joined=tuple(named_joined),
         to=to if names_new else None,
         count=len(to),
         before=len(old),
-        more=len(left) + len(joined) - len(named_left) - len(named_joined),
+        more=len(departed) + len(joined) - len(named_departed) - len(named_joined),
         digest="" if names_new else digest(frozenset(to)),
     )
 

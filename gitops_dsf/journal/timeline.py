@@ -95,5 +95,7 @@ def recent(records: Sequence[Record], *, since: float, most: int) -> list[Record
         ScoreChange(name=name, cluster=cluster, after=value)
         for (name, cluster), value in sorted(values.items())
     )
+    # A record has only what changed. Without this, scores of the records that are left out and did
+    # not change since would be lost.
     first = msgspec.structs.replace(records[start], scores=scores)
     return [first, *records[start + 1 :]]

@@ -114,19 +114,20 @@ def _series(rows: list[_MatrixRow], *, where: str) -> Iterator[StoredSeries]:
 
     Of several samples of one time, which a proxy before two replicas may give, the last one counts.
     """
-    known: list[float] = []
+    checked: list[float] = []  # the times of the series before, which `times` holds in order
     times = np.empty(0, dtype=np.float64)
     last = None  # which samples are the last ones of their time; None if all are
     for row in rows:
+        # Prometheus answers with `histograms` beside or in place of `values`. The agent drops them.
         if row.histograms:
             raise StoreError(
                 f"{where} gave native histograms, which cannot be scores: {row.metric}"
             )
         numbers = _numbers(bytes(row.values), where=where)
         # Comparing is three times as fast as making an array and checking it.
-        if len(numbers) % 2 or numbers[0::2] != known:
-            known = numbers[0::2]
-            times = np.array(known, dtype=np.float64)
+        if len(numbers) % 2 or numbers[0::2] != checked:
+            checked = numbers[0::2]
+            times = np.array(checked, dtype=np.float64)
             steps = np.diff(times)
             if len(numbers) % 2 or not np.isfinite(times).all() or not (steps >= 0).all():
                 raise StoreError(
@@ -135,7 +136,7 @@ def _series(rows: list[_MatrixRow], *, where: str) -> Iterator[StoredSeries]:
             last = None if (steps > 0).all() else np.append(steps > 0, True)
             if last is not None:
                 times = times[last]
-        values = np.fromiter(numbers[1::2], np.float64, len(known))
+        values = np.fromiter(numbers[1::2], np.float64, len(checked))
         if last is not None:
             values = values[last]
         yield StoredSeries(labels=row.metric, times=times, values=values)

@@ -142,7 +142,7 @@ class MetricStore:
 
         Asks a busy store again. Raises StoreError, TooMuchError.
         """
-        asked = {
+        question = {
             "query": query,
             # Prometheus knows times in milliseconds.
             "start": f"{start:.3f}",
@@ -151,12 +151,13 @@ class MetricStore:
         }
         for wait in [*_WAITS, None]:
             reply = await self._ask(
-                PrometheusRequest.of(self._url, asked, parameters=parameters, posts=self._posts)
+                PrometheusRequest.of(self._url, question, parameters=parameters, posts=self._posts)
             )
+            # Some proxies allow GET alone. What one answer taught counts for all later pages.
             if reply.form_refused:
                 self._posts = False
                 reply = await self._ask(
-                    PrometheusRequest.of(self._url, asked, parameters=parameters, posts=False)
+                    PrometheusRequest.of(self._url, question, parameters=parameters, posts=False)
                 )
             if not reply.is_busy:
                 break
@@ -185,6 +186,8 @@ class MetricStore:
                 ):
                     content = await answers.read(response, limit=ANSWER_BYTES)
         except CallFault as fault:
+            # Either may end with a shorter page; a host that does not answer at all fails at the
+            # smallest one.
             if fault.kind in (FailureKind.TIMEOUT, FailureKind.TOO_LARGE):
                 raise TooMuchError(str(fault)) from fault
             raise StoreError(str(fault)) from fault

@@ -48,6 +48,7 @@ def evaluate(question: PromtoolQuestion, *, program: Path) -> QueryResults:
         file.write_text(json.dumps(_document(question)), encoding="utf-8")
         report = _report(program, file)
     entries = _entries(report)
+
     # An entry for each evaluation, unless promtool refused the file.
     if len(entries) != len(question.times) * len(question.expressions):
         raise QueryError(_complaint(report))

@@ -49,14 +49,18 @@ def query_of_now(score_names: Iterable[str], *, cluster_label: str) -> str:
     """
     metric = selector(*score_names)
     labels = ", ".join((cluster_label, SCORE_NAME_LABEL, *map(label_of, LABELS)))
-    return " or ".join(
-        f'label_replace({expression}, "{PART_LABEL}", "{part}", "", "")'
-        for part, expression in (
-            ("low", f"min by ({labels}) ({metric})"),
-            ("high", f"max by ({labels}) ({metric})"),
-            ("time", f"min by ({labels}) (timestamp({metric}))"),
-        )
+    parts = (
+        ("low", f"min by ({labels}) ({metric})"),
+        ("high", f"max by ({labels}) ({metric})"),
+        # The oldest sample, because the bounds are only as fresh as that.
+        ("time", f"min by ({labels}) (timestamp({metric}))"),
     )
+    expressions: list[str] = []
+    for part, expression in parts:
+        # An empty source label and an empty pattern match every series: this adds the label to all.
+        expressions.append(f'label_replace({expression}, "{PART_LABEL}", "{part}", "", "")')
+    # Without the added label, `or` would drop series of the second part that the first one has.
+    return " or ".join(expressions)
 
 
 def exported_results(
@@ -66,6 +70,7 @@ def exported_results(
 
     A cluster of which a part cannot be read is left out: the rest could be aggregated wrongly.
     """
+    # The agent cuts label values at MAX_LABEL, so two results may have become one (`_results`).
     read = exported(cluster_label)
     cells: dict[tuple[str, str], dict[Labels, _Cell]] = {}
     for sample in samples:

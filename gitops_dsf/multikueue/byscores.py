@@ -63,8 +63,7 @@ def jobs_by_scores(
         now=now,
         reorder_seconds=order.reorder_seconds,
     )
-    ordered = next_order(inputs).names
-    return JobsByScores(
-        config=order.config,
-        clusters=tuple(OrderedCluster(name, points.get(name)) for name in ordered),
-    )
+    ordered: list[OrderedCluster] = []
+    for name in next_order(inputs).names:
+        ordered.append(OrderedCluster(name, points.get(name)))
+    return JobsByScores(config=order.config, clusters=tuple(ordered))

@@ -184,20 +184,30 @@ def _appended(inputs: OrderInputs, eligible: frozenset[str]) -> tuple[str, ...]:
             names.append(name)
     # Kueue looks at the list once for each job, and a job that is offered to a cluster without an
     # answer waits there for five minutes (v0.19.2), so this does not wait.
-    ready = inputs.ready
-    front = [name for name in names if name in ready]
-    back = [name for name in names if name not in ready]
-    return (*front, *back)
+    return tuple(_first(names, inputs.ready))
 
 
 def _ordered(inputs: OrderInputs, eligible: frozenset[str]) -> tuple[str, ...]:
     """The list with all its members in order."""
     members = _members(inputs, eligible)
-    ready = inputs.ready
-    front = [name for name in members if name in ready]
-    unreached = [name for name in members if name in eligible and name not in ready]
-    back = [name for name in members if name not in eligible]
+    front: list[str] = []
+    unreached: list[str] = []
+    back: list[str] = []
+    for name in members:
+        if name in inputs.ready:
+            front.append(name)
+        elif name in eligible:
+            unreached.append(name)
+        else:
+            back.append(name)
+    # A cluster that Kueue reaches again in a minute is worth more than one to which no job may go.
     return (*_sorted(front, inputs.points, inputs.stickiness), *unreached, *back)
+
+
+def _first(names: Iterable[str], ready: AbstractSet[str]) -> list[str]:
+    """The same names, with those that are ready first. Otherwise their order stays."""
+    # Sorting is stable, and False comes before True.
+    return sorted(names, key=lambda name: name not in ready)
 
 
 def _newcomers(inputs: OrderInputs, eligible: frozenset[str], names: Sequence[str]) -> list[str]:
@@ -205,7 +215,10 @@ def _newcomers(inputs: OrderInputs, eligible: frozenset[str], names: Sequence[st
     # A job runs there, and the list does not have the cluster: somebody deleted or edited it.
     running = _best_first((inputs.busy & inputs.served) - inputs.gone, inputs.points)
     others = _best_first(eligible - inputs.busy, inputs.points)
-    return [name for name in (*running, *others) if name not in names]
+    newcomers = dict.fromkeys((*running, *others))
+    for name in names:
+        newcomers.pop(name, None)
+    return list(newcomers)
 
 
 def _members(inputs: OrderInputs, eligible: frozenset[str]) -> list[str]:
@@ -251,7 +264,7 @@ def _claim(name: str, inputs: OrderInputs) -> tuple[bool, bool, float]:
 
 def _sorted(names: Sequence[str], points: Mapping[str, float], stickiness: float) -> list[str]:
     """The clusters by points, as far as the stickiness lets them overtake each other."""
-    by_points = [name for name in names if name in points]
+    by_points = list(filter(points.__contains__, names))
     # Neighbours are swapped until no one leads the one before it by the stickiness. So each pair
     # that changed its order was swapped with that lead, which sorting by rounded points, or by a
     # comparison with a tolerance, does not guarantee.
@@ -300,13 +313,14 @@ def _changes(
 def _moved(inputs: OrderInputs, names: tuple[str, ...]) -> Iterator[OrderChange]:
     """Which of the clusters that stay changed their order."""
     ready = inputs.ready
-    places = {name: place for place, name in enumerate(inputs.shown)}
+    places = dict(zip(inputs.shown, range(len(inputs.shown)), strict=True))
     stayed = [name for name in names if name in places]
     for index, name in enumerate(stayed):
         if name not in ready:
-            before = stayed[:index]
-            if any(other in ready and places[other] > places[name] for other in before):
-                yield OrderChange(cause=_why_last(name, inputs), cluster=name)
+            for other in stayed[:index]:
+                if other in ready and places[other] > places[name]:
+                    yield OrderChange(cause=_why_last(name, inputs), cluster=name)
+                    break
             continue
         overtaken: list[str] = []
         for other in stayed[index + 1 :]:

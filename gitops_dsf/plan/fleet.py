@@ -108,7 +108,9 @@ class CheckedFleet:
     def placement_namespaces(self) -> tuple[str, ...]:
         """Namespaces of ScoredPlacements outside of the Argo CD namespace, sorted."""
         namespaces = {placement.namespace for placement in self.placements}
-        return tuple(sorted(namespaces - {self.repository.spec.argocd.namespace}))
+        # In Argo CD's own namespace the reconciler has these rights anyway.
+        namespaces.discard(self.repository.spec.argocd.namespace)
+        return tuple(sorted(namespaces))
 
     @property
     def multi_kueue(self) -> MultiKueueUse:
@@ -170,13 +172,16 @@ class CheckedFleet:
         clusters it is empty, because a ConfigMap has room for 1 MB; then holds end by time, or
         with a change of the application.
         """
-        verifies = any(
-            placement.paced is not None and placement.paced.verification is not None
-            for placement in self.placements
-        )
-        if not verifies or len(self.clusters) > MAX_CLUSTERS:
+        if not self._verifies_moves or len(self.clusters) > MAX_CLUSTERS:
             return {}
         return {cluster.metadata.name: digest_of([cluster]) for cluster in self.clusters}
+
+    @property
+    def _verifies_moves(self) -> bool:
+        for placement in self.placements:
+            if placement.paced is not None and placement.paced.verification is not None:
+                return True
+        return False
 
     @cached_property
     def maintenance_on_hub(self) -> tuple[HubMaintenance, ...]:
@@ -249,7 +254,7 @@ def plan(context: Context) -> CheckedFleet:
 
 def _values_of(declared: Iterable[Item[ModelT]]) -> tuple[ModelT, ...]:
     """Declared objects without their positions."""
-    return tuple(item.value for item in declared)
+    return tuple(authored.value for authored in declared)
 
 
 def _runs_on(scorers: Iterable[EffectiveScorer], context: Context) -> dict[str, frozenset[str]]:
@@ -264,8 +269,9 @@ def _runs_on(scorers: Iterable[EffectiveScorer], context: Context) -> dict[str, 
 def _open_scorers(context: Context) -> tuple[EffectiveScorer, ...]:
     if not context.is_upstream:
         return ()
-    by_name = sorted(context.scorers.items())
-    return tuple(scorer for _, scorer in by_name if context.waits_for_lock(scorer))
+    # With ManifestWorks such a scorer is pending instead: nobody else would complete it.
+    waiting = filter(context.waits_for_lock, context.scorers.values())
+    return tuple(sorted(waiting, key=lambda scorer: scorer.name))
 
 
 def _placements(context: Context) -> tuple[ResolvedPlacement, ...]:

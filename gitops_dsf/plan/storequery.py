@@ -90,10 +90,12 @@ def _of_agents(
     for part, checked in scorer.parsed_query():
         if checked.tree is None or not keeps_apart(part.text, checked.tree, cluster_label):
             return None
+        # There is one part: several were refused above.
         return StoreQuery(
             text=scorer.spec.source.params.query,
             label=cluster_label,
             clusters=tuple((name, name) for name in sorted(fleet.runs_on[scorer.name])),
+            # One question serves all clusters, so the strictest of them counts.
             fails_on_partial=any(variant.on_partial == "Fail" for variant in variants),
         )
     return None

@@ -146,8 +146,8 @@ def _arguments(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def _headers(scorer: EffectiveScorer) -> tuple[Header, ...] | None:
     if scorer.variant is None or not scorer.variant.headers:
         return None
-    written = [header.model_dump() for header in scorer.variant.headers]
-    return msgspec.convert(written, tuple[Header, ...])
+    headers = [header.model_dump() for header in scorer.variant.headers]
+    return msgspec.convert(headers, tuple[Header, ...])
 
 
 def _basic_auth(scorer: EffectiveScorer) -> BasicAuth | None:

@@ -115,12 +115,12 @@ def cluster_works(
     # Most clusters have equal tuples of scorers, so these two compute little.
     @cache
     def run_by_agent(targeted: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name for name in targeted if name in on_spokes)
+        return tuple(filter(on_spokes.__contains__, targeted))
 
     @cache
     def sources_of(names: tuple[str, ...]) -> tuple[str, ...]:
         sources = {on_spokes[name].spec.source.ref for name in names}
-        return tuple(sorted(source for source in sources if source is not None))
+        return tuple(sorted(filter(None, sources)))
 
     configurations: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Configuration] = {}
     works: list[ClusterWork] = []
@@ -163,14 +163,17 @@ def hub_scoring(
     if not on_hub:
         return None
     # The source of a scorer on the hub is the same for all clusters, so it has one variant at most.
-    running = [by_variant[name][0] for name, scorer in on_hub.items() if not scorer.spec.suspend]
+    running: list[EffectiveScorer] = []
+    for name, scorer in on_hub.items():
+        if not scorer.spec.suspend:
+            running.append(by_variant[name][0])
     identities = _identities(running)
     fleet: list[FleetCluster] = []
     for cluster in clusters:
         targeted = targets[cluster.metadata.name]
         entry = FleetCluster(
             name=cluster.metadata.name,
-            scorers=tuple(name for name in targeted if name in on_hub),
+            scorers=tuple(filter(on_hub.__contains__, targeted)),
             values=_values(cluster, identities),
         )
         fleet.append(entry)

@@ -54,32 +54,39 @@ def bundle() -> str:
     """The schema of any document of a fleet repository, with the same bytes on every machine."""
     definitions: dict[str, Schema] = {}
     choices: list[Schema] = []
+    api_versions: set[str] = set()
+    kinds: list[str] = []
     for api_version, kind in sorted(KINDS):
+        api_versions.add(api_version)
+        kinds.append(kind)
         schema = kind_schema(api_version, kind)
         del schema["$schema"]
         definitions |= schema.pop("$defs")
         # One condition for each kind, so that editors report the mistakes of that kind alone.
         is_kind = {"required": ["kind"], "properties": {"kind": {"const": kind}}}
         choices.append({"if": is_kind, "then": schema})
-    whole = {
+    any_document = {
         "$schema": DRAFT,
         "title": "Document of a fleet repository",
         "description": "File names carry no meaning; apiVersion and kind say what a document is.",
         "type": "object",
         "required": ["apiVersion", "kind"],
         "properties": {
-            "apiVersion": {"enum": sorted({api_version for api_version, _ in KINDS})},
-            "kind": {"enum": sorted(kind for _, kind in KINDS)},
+            "apiVersion": {"enum": sorted(api_versions)},
+            "kind": {"enum": sorted(kinds)},
         },
         "allOf": choices,
         "$defs": definitions,
     }
-    return json.dumps(whole, separators=(",", ":"), ensure_ascii=False) + "\n"
+    return json.dumps(any_document, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def editor_schemas() -> Mapping[str, Schema]:
     """The schema of each kind by file name, which is as kubeconform looks for it."""
-    return {kind_file(*key): kind_schema(*key) for key in KINDS}
+    schemas: dict[str, Schema] = {}
+    for api_version, kind in KINDS:
+        schemas[kind_file(api_version, kind)] = kind_schema(api_version, kind)
+    return schemas
 
 
 def _schema(model: type[Authored]) -> Schema:
@@ -107,9 +114,11 @@ def _definition(name: str, schema: Schema) -> Schema:
     result = {key: value for key, value in schema.items() if key not in {"title", "$defs"}}
     if "properties" in result:
         result["properties"] = {key: _field(value) for key, value in result["properties"].items()}
-    rules = [
-        dict(rule.json) | {"description": rule.message} for rule in rules_of(name) if rule.json
-    ]
+    rules: list[Schema] = []
+    for rule in rules_of(name):
+        # Some rules can only be written in CEL: the API server checks them, and `validate` does.
+        if rule.json:
+            rules.append({**rule.json, "description": rule.message})
     if rules:
         result["allOf"] = rules
     return result
@@ -129,8 +138,8 @@ def _placement_spec() -> Schema:
     """The schema of `spec` of a hand-written Placement, which is stricter than OCM's CRD."""
     schema = _strict("spec", fields.placement_spec())
     # Fields that the CRD has and no controller reads are allowed: `validate` says so.
-    properties = {name: {} for name in UNREAD} | schema["properties"]
-    return {**schema, "properties": properties}
+    unread: dict[str, Schema] = {name: {} for name in UNREAD}
+    return {**schema, "properties": unread | schema["properties"]}
 
 
 def _strict(name: str, schema: Schema) -> Schema:

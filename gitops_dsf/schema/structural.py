@@ -68,8 +68,8 @@ def json_schema(model: type[BaseModel]) -> Schema:
 
 def structural(model: type[BaseModel]) -> Schema:
     """The structural schema of a model. References are inlined, and "or null" means optional."""
-    whole = json_schema(model)
-    return _convert(whole, whole.get("$defs", {}))
+    with_references = json_schema(model)
+    return _convert(with_references, with_references.get("$defs", {}))
 
 
 def _convert(node: Schema, definitions: Schema) -> Schema:

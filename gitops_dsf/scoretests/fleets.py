@@ -40,8 +40,8 @@ def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
     """
     in_repository = {cluster.name: cluster for cluster in declared.clusters}
     clusters: dict[str, Item[ManagedCluster]] = {}
-    for index, given in enumerate(test.value.spec.given.clusters or ()):
-        clusters[given.name] = _cluster(test, index, given, in_repository.get(given.name))
+    for index, cluster in enumerate(test.value.spec.given.clusters or ()):
+        clusters[cluster.name] = _cluster(test, index, cluster, in_repository.get(cluster.name))
     # A mask that names such a cluster would be a finding about a cluster that does not exist.
     left_out = in_repository.keys() - clusters.keys()
     scoring_configs: list[Item[DynamicScoringConfig]] = []
@@ -58,6 +58,8 @@ def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
 
 
 def _allowing_unmatched_selectors(repository: Item[FleetRepository]) -> Item[FleetRepository]:
+    # A test has the few clusters that its case needs, so most selectors of the repository match
+    # none of them. In the repository itself that is a finding: usually somebody mistyped a label.
     spec = repository.value.spec.model_copy(update={"allow_unmatched_selectors": True})
     return Item(repository.value.model_copy(update={"spec": spec}), repository.document)
 
@@ -68,11 +70,6 @@ def _without_masks(
     masks = [mask for mask in config.value.spec.masks if mask.cluster_name not in left_out]
     spec = config.value.spec.model_copy(update={"masks": masks})
     return Item(config.value.model_copy(update={"spec": spec}), config.document)
-
-
-def _claim(item: tuple[str, str]) -> dict[str, str]:
-    name, value = item
-    return {"name": name, "value": value}
 
 
 def _cluster(
@@ -98,7 +95,10 @@ def _cluster(
     if given.taints is not None:
         data["spec"]["taints"] = [taint.model_dump() for taint in given.taints]
     if given.claims is not None:
-        data["status"]["clusterClaims"] = list(map(_claim, given.claims.items()))
+        claims: list[dict[str, str]] = []
+        for name, value in given.claims.items():
+            claims.append({"name": name, "value": value})
+        data["status"]["clusterClaims"] = claims
     # Findings about the cluster must point to the test, which is where people wrote it.
     document = test.document.part(("spec", "given", "clusters", index), data=data)
     return Item(ManagedCluster.model_validate(data), document)

@@ -130,23 +130,24 @@ def _judge_score(
     replayed: ReplayedTest, test: Item[ScoreTest], expected: ExpectedScore, index: int
 ) -> Iterator[UnmetExpectation]:
     resource = expected.resource or ""
-    item = expected.dimension or ""
+    item_name = expected.dimension or ""
     if expected.scorer is not None:
         scorer = replayed.fleet.scorer_by_name[expected.scorer]
         resource = scorer.resource_name
-        item = item or only_item(scorer)
+        item_name = item_name or only_item(scorer)
     moment = seconds(expected.at)
-    got = _state(replayed.score(resource, item, expected.cluster, at=moment))
+    got = _state(replayed.score(resource, item_name, expected.cluster, at=moment))
     # People write either a value or a state, and the failure points to what they wrote.
     field = "value" if expected.state is None else "state"
     wanted = str(expected.value) if expected.state is None else expected.state
     if got == wanted:
         return
-    subject = f"score {item} on {expected.cluster} at {expected.at}"
-    if item != resource:
-        subject = f"score {item} of {resource} on {expected.cluster} at {expected.at}"
+    # A scorer with one item usually names it like its object: then one name says all.
+    subject = f"score {item_name} on {expected.cluster} at {expected.at}"
+    if item_name != resource:
+        subject = f"score {item_name} of {resource} on {expected.cluster} at {expected.at}"
     reasons = why_score(
-        replayed, resource, item, expected.cluster, scorer=expected.scorer, at=moment
+        replayed, resource, item_name, expected.cluster, scorer=expected.scorer, at=moment
     )
     yield _unmet(
         test.at("spec", "expect", "scores", index, field),
@@ -169,12 +170,17 @@ def _judge_decision(
 ) -> Iterator[UnmetExpectation]:
     key = replayed.key(expected)
     verdict = replayed.verdict(key, at=seconds(expected.at))
+    # Decisions are compared as sets: OCM lists the clusters of a decision by name, not by rank.
     wanted = sorted(set(expected.clusters))
     chosen = sorted(verdict.chosen)
     if chosen == wanted:
         return
-    missing = [name for name in wanted if name not in chosen]
-    unwanted = [name for name in chosen if name not in wanted]
+    # Missing clusters come first: why they lost usually says why another one was chosen, too.
+    missing = sorted(set(wanted).difference(chosen))
+    unwanted = sorted(set(chosen).difference(wanted))
+    explanations: list[Explanation] = []
+    for name in (*missing, *unwanted)[:MAX_EXPLAINED]:
+        explanations.append(explain(verdict, name))
     reasons: tuple[str, ...] = ()
     if verdict.outcome is not Outcome.SCHEDULED:
         reasons = (f"{verdict.outcome}: {'; '.join(verdict.notes)}",)
@@ -184,9 +190,7 @@ def _judge_decision(
         expected=_clusters(wanted),
         got=_clusters(chosen),
         reasons=reasons,
-        explanations=tuple(
-            explain(verdict, name) for name in (*missing, *unwanted)[:MAX_EXPLAINED]
-        ),
+        explanations=tuple(explanations),
     )
 
 
@@ -225,10 +229,11 @@ def _judge_finding(
     same_code = [finding for finding in findings if finding.code == expected.code]
     if any(_is_about(finding, expected, documents) for finding in same_code):
         return
-    names = [name for name in (expected.kind, expected.name) if name]
     subject = f"finding {expected.code}"
-    if names:
-        subject += f" of {' '.join(names)}"
+    if expected.kind or expected.name:
+        subject += f" of {' '.join(filter(None, (expected.kind, expected.name)))}"
+    # Findings of the same code are the likely mistake: the test names another object. Without any,
+    # all findings show what the repository has instead.
     reported = (same_code or findings)[:MAX_FINDINGS]
     yield _unmet(
         position,

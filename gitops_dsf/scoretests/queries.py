@@ -116,29 +116,27 @@ def questions(
 
     `end` is the last time of the test, in seconds. Raises QueryError if there are too many.
     """
-    given = spec.given
-    if not given.metrics:
+    if not spec.given.metrics:
         return
     # Series of a test are results, so nothing is left to be evaluated where it gives them.
-    with_series = {(series.scorer, series.cluster) for series in given.series}
+    with_series = {(series.scorer, series.cluster) for series in spec.given.series}
     evaluations = 0
     for name in scorers:
         scorer = fleet.scorer_by_name[name]
         if not_evaluated(scorer, fleet):
             continue
         for cluster in sorted(fleet.runs_on[name]):
-            metrics = _metrics_on(cluster, given)
+            metrics = _metrics_on(cluster, spec.given)
             if not metrics or (name, cluster) in with_series:
                 continue
+            parts = query.split(scorer.spec.source.params.query)
             question = PromtoolQuestion(
                 scorer=name,
                 cluster=cluster,
-                expressions=tuple(
-                    part.text for part in query.split(scorer.spec.source.params.query)
-                ),
+                expressions=tuple(part.text for part in parts),
                 times=range(0, end + 1, scorer.spec.scoring.params.interval),
                 metrics=metrics,
-                interval=seconds(given.metric_interval),
+                interval=seconds(spec.given.metric_interval),
             )
             evaluations += len(question.times) * len(question.expressions)
             if evaluations > MAX_EVALUATIONS:
@@ -153,6 +151,7 @@ def _metrics_on(cluster: str, given: Given) -> tuple[GivenSamples, ...]:
     """The metrics that the source of a cluster has."""
     samples: list[GivenSamples] = []
     for metric in given.metrics:
+        # A metric without a cluster is in the sources of all clusters.
         if metric.cluster in {None, cluster}:
             samples.append(GivenSamples(metric.series, metric.values))
     return tuple(samples)
@@ -160,8 +159,10 @@ def _metrics_on(cluster: str, given: Given) -> tuple[GivenSamples, ...]:
 
 def not_evaluated(scorer: EffectiveScorer, fleet: CheckedFleet) -> str:
     """Why the query of a scorer cannot be evaluated over given metrics; empty if it can."""
+    # What an API answers cannot follow from metrics: such a test gives series of results instead.
     if scorer.scoring_type != SCORED_BY_QUERY:
         return "it has a scoring API"
+    # The hub scorer asks one store about all clusters, and metrics are given for each cluster.
     if scorer.spec.on_hub:
         return "it runs on the hub"
     for variant in fleet.by_variant[scorer.name]:

@@ -75,6 +75,7 @@ def _not_running(replayed: ReplayedTest, cluster: str, name: str | None) -> str:
 def _published(score: ScoreAtTime, scorer: ReplayedScorer) -> str:
     if score.written is None:
         return "nothing has been published yet"
+    # A given score is dated before time 0, so that the agent writes the first change at once.
     when = "before the beginning" if score.written < 0 else "at " + time_text(score.written)
     value = "without this item" if score.value is None else str(score.value)
     if score.expired:

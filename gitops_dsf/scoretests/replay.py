@@ -90,6 +90,7 @@ class ReplayedTest:
         if scorer is None:
             return ScoreAtTime(value=None, written=None)
         track = scorer.track
+        # A write at this very time counts: tests name the time of a run and expect its score.
         last = bisect.bisect_right(track.at, START + at) - 1
         if last < 0:
             return ScoreAtTime(value=None, written=None)
@@ -117,6 +118,7 @@ class ReplayedTest:
 
     def verdict(self, key: str, *, at: float) -> Verdict:
         """OCM's last pass up to a time."""
+        # OCM's resync makes a pass at time 0 even where no score was written, so there is one.
         passes = self._passes[key]
         last = bisect.bisect_right(passes, at, key=itemgetter(0)) - 1
         return passes[max(0, last)].verdict
@@ -134,10 +136,12 @@ class ReplayedTest:
         """The results of queries over given metrics."""
         results: dict[ScorerOnCluster, QueryResults] = {}
         scorers = scorers_of(self._spec, self.fleet)
+        # Each question starts a promtool, which takes tens of milliseconds.
         # All are made before the first is evaluated, so that too many are refused at once.
-        for question in tuple(
-            questions(self._spec, fleet=self.fleet, scorers=scorers, end=self.end)
-        ):
+        # All are made before the first is evaluated, because each evaluation starts a promtool: so
+        # too many of them are refused at once.
+        asked_for = tuple(questions(self._spec, fleet=self.fleet, scorers=scorers, end=self.end))
+        for question in asked_for:
             key = ScorerOnCluster(question.scorer, question.cluster)
             results[key] = evaluate(question)
             if not results[key].series:
@@ -151,14 +155,14 @@ class ReplayedTest:
         if not keys:
             return passes
         decisions = []
-        for given in self._spec.given.decisions:
-            namespace, _, name = self.key(given).partition("/")
+        for decision in self._spec.given.decisions:
+            namespace, _, name = self.key(decision).partition("/")
             decisions.append(
                 decision_of(
                     namespace=namespace,
                     name=f"{name}-decision-0",
                     placement=name,
-                    clusters=given.clusters,
+                    clusters=decision.clusters,
                 )
             )
         state = hub_state(self.fleet, None, scores={}, decisions=decisions, only=keys)

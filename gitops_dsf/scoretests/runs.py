@@ -82,13 +82,14 @@ def run_scorers(
 def _given_results(given: Given) -> Mapping[ScorerOnCluster, QueryResults]:
     """The series of a test."""
     series: dict[ScorerOnCluster, list[ResultSeries]] = {}
-    for written in given.series:
-        labels: Labels = tuple(getattr(written.labels, name) for name in LABELS)
-        key = ScorerOnCluster(written.scorer, written.cluster)
-        series.setdefault(key, []).append(ResultSeries(labels, expand(written.values)))
+    for authored in given.series:
+        labels: Labels = tuple(getattr(authored.labels, name) for name in LABELS)
+        key = ScorerOnCluster(authored.scorer, authored.cluster)
+        series.setdefault(key, []).append(ResultSeries(labels, expand(authored.values)))
     results: dict[ScorerOnCluster, QueryResults] = {}
     for key, of_key in series.items():
-        runs = max(len(one.values) for one in of_key)
+        # A shorter series of the same scorer is absent from the later runs, which do not fail.
+        runs = max(len(result.values) for result in of_key)
         results[key] = QueryResults(series=of_key, runs=runs)
     return results
 

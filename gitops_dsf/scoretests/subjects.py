@@ -26,17 +26,22 @@ def placement_key(named: OfPlacement, fleet: CheckedFleet) -> str:
             if application.metadata.name == named.application:
                 return f"{namespace}/{application.follows}"
     wanted = named.placement or ""
+    # With or without its namespace: people write one only where two Placements share a name.
     return next(key for key in applied(fleet).placements if wanted in {key, key.partition("/")[2]})
 
 
 def placement_keys(spec: ScoreTestSpec, fleet: CheckedFleet) -> Sequence[str]:
     """namespace/name of the Placements that a test names, in the order of the test."""
-    named: Iterable[OfPlacement] = (
+    naming: Iterable[OfPlacement] = (
         *spec.given.decisions,
         *spec.expect.decisions,
         *spec.expect.moves,
     )
-    return list(dict.fromkeys(placement_key(part, fleet) for part in named))
+    # Several parts usually name one Placement. A dict keeps the order of the first ones.
+    keys: dict[str, None] = {}
+    for part in naming:
+        keys[placement_key(part, fleet)] = None
+    return list(keys)
 
 
 def scorers_of(spec: ScoreTestSpec, fleet: CheckedFleet) -> Sequence[str]:

@@ -46,6 +46,7 @@ def selected(declared: Declared, patterns: Sequence[str]) -> Sequence[Item[Score
     Without patterns these are all tests.
     """
     tests = [test for test in declared.score_tests if _is_selected(test.name, patterns)]
+    # Declared objects are sorted by name. People read results beside their files.
     return sorted(tests, key=lambda test: test.position)
 
 
@@ -67,6 +68,7 @@ def run_tests(
     `checked` is the repository as it is, and `documents` are all of it. `prefix` comes before names
     of files.
     """
+    # The repository was checked by the caller. Only a test with clusters of its own checks again.
     own = FleetOfTest(checked.fleet, checked.diagnostics)
     results: list[TestResult] = []
     for test in tests:

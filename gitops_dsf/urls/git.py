@@ -86,6 +86,7 @@ def holds_credentials(url: str) -> bool:
 def host_of_repository(url: str) -> str:
     """The host of a repository in lower case, also as ssh writes it; empty for a local path."""
     host = host_of(url)
+    # Otherwise it may be an address as ssh writes it, which urlsplit takes for a path.
     if host or "://" in url:
         return host
     address, colon, _ = url.partition(":")

@@ -18,6 +18,7 @@ def parts_of(url: str) -> SplitResult:
 def origin(url: str) -> str:
     """Scheme, host and port of a URL; empty if it has none."""
     parts = parts_of(url)
+    # `prometheus:9090` has a scheme for urlsplit, and `//prometheus` a host: both are needed.
     if not parts.scheme or not parts.netloc:
         return ""
     return urlunsplit((parts.scheme, parts.netloc, "", "", ""))

@@ -20,6 +20,7 @@ def is_query_api(path: str) -> bool:
 def query_api_below(path: str, *, of_instant: bool) -> str:
     """The path of a query API below a base path, which may have /api/v1 already."""
     query_api = INSTANT_PATH if of_instant else QUERY_PATH
+    # Some stores document their base URL with /api/v1, and some without.
     if path.rstrip("/").endswith(API_PATH):
         return query_api.removeprefix(API_PATH)
     return query_api
