@@ -33,5 +33,5 @@ def test_the_file_has_every_scenario(update_golden: bool) -> None:
     GOLDEN.check_cases(update=update_golden)
 
 
-def test_what_is_said_about_the_scenarios() -> None:
-    GOLDEN.check(*SCENARIOS)
+def test_what_is_said_about_the_scenarios(update_golden: bool) -> None:
+    GOLDEN.check(*SCENARIOS, update=update_golden)
