@@ -202,16 +202,17 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
 def _pushed() -> Iterator[tuple[str, Documents]]:
     receiver = settings("agent: {openTelemetry: {image: 'prom:3', collectorNamespaces: [otel]}}")
     text = source("type: OpenTelemetry, params: {query: 'up', range: 60, step: 60}")
-    for title, given in (
-        ("with", receiver),
-        ("without", SETTINGS),
-        ("no settings,", ""),
-        ("upstream,", UPSTREAM),
+    every_query = """
+        k8s.pod.cpu | sum(k8s.pod.cpu) | up up | a.b + up up | up ? | .a | a.b.c | a;b.c | 'x'.a
+        k8s.pod up | up a.b | sum(up | a.b. | up .
+    """
+    for title, given, queries in (
+        ("with", receiver, every_query),
+        ("without", SETTINGS, "k8s.pod.cpu | up up"),
+        ("no settings,", "", "k8s.pod.cpu | up up"),
+        ("upstream,", UPSTREAM, "k8s.pod.cpu | up up"),
     ):
-        for query in listed("""
-            k8s.pod.cpu | sum(k8s.pod.cpu) | up up | a.b + up up | up ? | .a | a.b.c | a;b.c | 'x'.a
-            k8s.pod up | up a.b | sum(up | a.b. | up .
-        """):
+        for query in listed(queries):
             quoted = query.replace("'", "''")
             yield case(
                 f"{title} a receiver: {query}",
@@ -232,6 +233,11 @@ def _pushed() -> Iterator[tuple[str, Documents]]:
 
 def _measured() -> Iterator[tuple[str, Documents]]:
     text = source("type: Kubernetes, params: {query: 'nodes'}")
+
+    def of_each_type(query: str) -> Iterator[tuple[str, str]]:
+        yield "API", text.replace("'nodes'", f"'{query}'")
+        yield "Query", asked(query).replace("{host: 'http://prom.svc'", "{type: Kubernetes")
+
     for query in (
         "",
         " ; ",
@@ -240,18 +246,21 @@ def _measured() -> Iterator[tuple[str, Documents]]:
         "nodes; gpu; xyz",
         "nodes[5m]",
         "1",
+        "nodes/" + "x" * 39,
+        "nodes/" + "x" * 40,
+    ):
+        for kind, given in of_each_type(query):
+            yield f"measures: {query}, type {kind}", {"scorers": given}
+    for query in (
+        "nodez",
         "node_ready; nodes",
         "node_ready",
         "nodes; extended_available",
         'extended_available{resource="a"}',
-        "nodes/" + "x" * 39,
-        "nodes/" + "x" * 40,
     ):
-        for kind, given in (
-            ("API", text.replace("'nodes'", f"'{query}'")),
-            ("Query", asked(query).replace("{host: 'http://prom.svc'", "{type: Kubernetes")),
-        ):
-            yield f"measures: {query}, type {kind}", {"scorers": given}
+        for kind, given in of_each_type(query):
+            if query != "nodez":
+                yield f"measures: {query}, type {kind}", {"scorers": given}
             for template in ("${node}", "${pod}", "${scoreName}"):
                 yield case(
                     f"measures: {query}, type {kind}, {template}",
@@ -434,7 +443,6 @@ def _urls_of_pages() -> Iterator[tuple[str, Documents]]:
 
 def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
     """One finding beside a mistake that makes it uncertain, or not."""
-    empty = {"clusters": SET}
     for title, text in (
         ("nobody", "{matchLabels: {env: x}}"),
         ("a mistake", "{matchLabels: {env: 'a b'}}"),
@@ -444,17 +452,20 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         chosen = app("{numberOfClusters: 1}", f"{{numberOfClusters: 1, clusterSelector: {text}}}")
         monitor = settings(f"agent: {{serviceMonitor: {{clusterSelector: {text}}}}}")
         scorer = below(f"clusterSelector: {text}")
-        for place, more in (
-            ("alone", {}),
-            ("without clusters", empty),
-            ("beside a broken cluster", {"clusters": both(CLUSTER, BROKEN_CLUSTER)}),
-            ("with only a broken cluster", {"clusters": BROKEN_CLUSTER}),
-            (
-                "beside a broken set",
-                {"clusters": both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, "))},
-            ),
-            ("beside a broken mask", {"config": masks("{clusterName: 3, scoreName: [a]}")}),
-        ):
+        places: dict[str, Documents] = {
+            "alone": {},
+            "without clusters": {"clusters": SET},
+            "with only a broken cluster": {"clusters": BROKEN_CLUSTER},
+        }
+        if title == "nobody":
+            places |= {
+                "beside a broken cluster": {"clusters": both(CLUSTER, BROKEN_CLUSTER)},
+                "beside a broken set": {
+                    "clusters": both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, "))
+                },
+                "beside a broken mask": {"config": masks("{clusterName: 3, scoreName: [a]}")},
+            }
+        for place, more in places.items():
             yield f"an application for {title}, {place}", {**more, "apps": chosen}
             yield f"ServiceMonitors for {title}, {place}", {**more, "settings": monitor}
             yield (
@@ -508,14 +519,15 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
                     f"{{scorer: cpu, dimension: {dimension}}}, {{scorer: cpu{other}}}",
                 ),
             )
+    every_predicate = (
+        "",
+        ", predicates: 3",
+        ", predicates: [3]",
+        ", predicates: [{}]",
+        ", predicates: [{requiredClusterSelector: {labelSelector: null}}]",
+    )
     for sets in ("[global]", "[]", "3", "global", "[global, 3]", "[[a]]", "{a: b}", "null"):
-        for predicates in (
-            "",
-            ", predicates: 3",
-            ", predicates: [3]",
-            ", predicates: [{}]",
-            ", predicates: [{requiredClusterSelector: {labelSelector: null}}]",
-        ):
+        for predicates in every_predicate if sets in {"[global]", "3"} else every_predicate[:1]:
             yield case(
                 f"a Placement of {sets}{predicates}",
                 apps=policy(add_on()).replace(
