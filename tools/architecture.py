@@ -105,7 +105,11 @@ def drawing(text: str) -> Drawing:
 
 def _check_texts(box: Area) -> None:
     """A text that is wider or higher than its box would be drawn over what is beside it."""
-    for text, (size, character) in [(box.title, TITLE), *((line, TEXT) for line in box.lines)]:
+    texts = [(box.title, TITLE)]
+    for line in box.lines:
+        texts.append((line, TEXT))
+    for text, (size, character) in texts:
+        # 12 pixels of indentation before a text, and some room behind it.
         needed = round(len(text) * size * character) + 16
         if needed > box.width:
             raise DrawingError(f"{box.title}: {text!r} needs a width of {needed}, not {box.width}")
@@ -160,24 +164,26 @@ def _arrow(arrow: Arrow, boxes: Mapping[str, Area]) -> Iterator[str]:
     is_vertical = shared[0] < shared[1]
     if not is_vertical:
         shared = (max(source.y, target.y), min(source.bottom, target.bottom))
-    at = (shared[0] + shared[1]) // 2
+    # In the middle of the side that both boxes share, unless the description says where.
+    across = (shared[0] + shared[1]) // 2
     if arrow.at is not None:
-        at = arrow.at
-    if not shared[0] < at < shared[1]:
+        across = arrow.at
+    if not shared[0] < across < shared[1]:
         raise DrawingError(f"the arrow {arrow.label!r} cannot be straight: its boxes share no side")
     if is_vertical:
         begin, end = _gap(source.y, source.bottom, target.y, target.bottom)
-        yield _line(at, begin, at, end)
-        yield f'<text x="{at + 8}" y="{(begin + end) // 2 + 5}">{escape(arrow.label)}</text>'
+        yield _line(across, begin, across, end)
+        yield f'<text x="{across + 8}" y="{(begin + end) // 2 + 5}">{escape(arrow.label)}</text>'
         return
     begin, end = _gap(source.x, source.right, target.x, target.right)
-    yield _line(begin, at, end, at)
+    yield _line(begin, across, end, across)
     middle = (begin + end) // 2
-    yield f'<text x="{middle}" y="{at - 7}" text-anchor="middle">{escape(arrow.label)}</text>'
+    yield f'<text x="{middle}" y="{across - 7}" text-anchor="middle">{escape(arrow.label)}</text>'
 
 
 def _gap(low: int, high: int, other_low: int, other_high: int) -> tuple[int, int]:
     """Where a line leaves one box and meets the other, of which each has a low and a high side."""
+    # Between the sides that face each other: the arrow may point either way.
     if high <= other_low:
         return high, other_low
     return low, other_high

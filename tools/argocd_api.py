@@ -110,6 +110,7 @@ def _spec(crd: Path) -> dict[str, Any]:
 
 def _properties(crd: Path) -> dict[str, Any]:
     versions = yaml.safe_load(crd.read_text(encoding="utf-8"))["spec"]["versions"]
+    # A CRD has exactly one stored version, and the API server defaults and prunes what it stores.
     [stored] = [version for version in versions if version["storage"]]
     properties: dict[str, Any] = stored["schema"]["openAPIV3Schema"]["properties"]
     return properties
@@ -150,6 +151,7 @@ class GoTypes:
             field = schema.get("properties", {}).get(name)
             if field is None:
                 continue
+            # LabelSelector is a struct of Kubernetes, whose sources are not read.
             is_struct = field_type in self._structs or field_type == "metav1.LabelSelector"
             is_plain = not field_type.startswith("*") or name in _PLAIN_IN_OLDER
             if ",omitzero" in options:
@@ -169,12 +171,14 @@ def _kept(schema: dict[str, Any], definitions: dict[str, str] | None) -> dict[st
             continue
         value = schema[key]
         if key == "properties":
+            # Sorted, so that a new version with another order of fields gives no diff.
             value = {name: _kept(inside, definitions) for name, inside in sorted(value.items())}
         elif key in {"items", "additionalProperties"} and isinstance(value, dict):
             value = _kept(value, definitions)
         elif key == "required":
             # The API server fills in defaults first.
-            value = [name for name in value if "default" not in schema["properties"].get(name, {})]
+            of_name = schema["properties"]
+            value = [name for name in value if "default" not in of_name.get(name, {})]
         kept[key] = value
     text = json.dumps(kept, sort_keys=True)
     if definitions is None or len(text) <= _MAX_INLINE:
@@ -188,6 +192,8 @@ def functions(argocd: Path, sprig: Path, go: str) -> list[str]:
     These are Go's own, sprig's and Argo CD's.
     """
     own = Path(_output(go, "env", "GOROOT").strip()) / "src" / "text" / "template" / "funcs.go"
+    # The sources are searched as text. To ask Go itself, a program would have to be compiled with
+    # all of Argo CD's dependencies.
     utils = argocd / "applicationset" / "utils"
     names = {
         *_names(own, r'"(\w+)":', start="func builtins() FuncMap {"),
@@ -201,7 +207,7 @@ def functions(argocd: Path, sprig: Path, go: str) -> list[str]:
 def keys(argocd: Path, engine: Path) -> list[str]:
     """Every text in the sources of Argo CD that looks like the key of a label or annotation."""
     texts: set[str] = set()
-    for folder in (*(argocd / name for name in PROGRAMS), engine / "pkg"):
+    for folder in (*map(argocd.joinpath, PROGRAMS), engine / "pkg"):
         for file in folder.rglob("*.go"):
             if not _is_of_tests(file):
                 # The paths of imports look like keys.
@@ -254,7 +260,7 @@ def content(go: str = "go") -> str:
         "managedCluster": inventory_of(ocm / CLUSTERS),
         "managedClusterSet": inventory_of(ocm / CLUSTER_SETS),
     }
-    # One line for each part, so that a diff of a new version is readable.
+    # Sorted keys, and one line for each part, so that a diff of a new version is readable.
     lines: list[str] = []
     for name, part in parts.items():
         lines.append(f"{json.dumps(name)}: {json.dumps(part, sort_keys=True)}")

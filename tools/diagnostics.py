@@ -53,6 +53,7 @@ def page() -> str:
     parts = [_HEAD.format(base=BASE)]
     hundred = ""
     for code in CODES.values():
+        # DSF123 is in the section of the hundred 1.
         if code.id[3] != hundred:
             hundred = code.id[3]
             parts.append(f"## {_SECTIONS[hundred]}\n")
@@ -74,13 +75,16 @@ def _difference(bad: str, good: str) -> Iterator[str]:
     """All lines of both texts, each with a sign before it."""
     before = bad.split("\n")
     after = good.split("\n")
+    # autojunk ignores lines that are frequent in a text of 200 lines or more, such as `spec:`.
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for _, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        if before[old_start:old_end] == after[new_start:new_end]:
-            yield from (f" {line}" for line in before[old_start:old_end])
+        old = before[old_start:old_end]
+        new = after[new_start:new_end]
+        if old == new:
+            yield from map(" {}".format, old)
         else:
-            yield from (f"-{line}" for line in before[old_start:old_end])
-            yield from (f"+{line}" for line in after[new_start:new_end])
+            yield from map("-{}".format, old)
+            yield from map("+{}".format, new)
 
 
 if __name__ == "__main__":

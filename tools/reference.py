@@ -55,7 +55,9 @@ class _Field(NamedTuple):
 
 def reference_pages() -> Mapping[str, str]:
     """Returns the Markdown of each file by name, including the index."""
-    pages = {f"{kind.lower()}.md": _page(api_version, kind) for api_version, kind in KINDS}
+    pages: dict[str, str] = {}
+    for api_version, kind in KINDS:
+        pages[f"{kind.lower()}.md"] = _page(api_version, kind)
     pages |= {"README.md": _index(), "cli.md": cli_page(), "metrics.md": metrics_page()}
     return dict(sorted(pages.items()))
 
@@ -94,16 +96,23 @@ def _page(api_version: str, kind: str) -> str:
         "",
     ]
     fields = list(_fields(schema, schema["$defs"]))
-    lines += ["## Fields", "", _FIELDS_HEAD, *(field.row for field in fields), ""]
+    lines += ["## Fields", "", _FIELDS_HEAD]
     rules: set[str] = set()
     for field in fields:
-        rules.update(f"- `{field.inside}`: {rule.message}." for rule in rules_of(field.model))
+        lines.append(field.row)
+        for rule in rules_of(field.model):
+            rules.add(f"- `{field.inside}`: {rule.message}.")
+    lines.append("")
     if rules:
         lines += ["Between fields:", "", *sorted(rules), ""]
     status = _status(kind)
     if "properties" in status:
         lines += ["## Status", "", "Written on the hub by the reconciler, never by people.", ""]
-        lines += [_FIELDS_HEAD, *(field.row for field in _fields(status, {}, "status")), ""]
+        lines.append(_FIELDS_HEAD)
+        # The schema of a CRD has no definitions: `structural` wrote them in place.
+        for field in _fields(status, {}, "status"):
+            lines.append(field.row)
+        lines.append("")
     return "\n".join(lines)
 
 
@@ -119,11 +128,12 @@ def _status(kind: str) -> Schema:
 
 def _example(kind: str) -> list[str]:
     document = next(text for text in _documents() if f"\nkind: {kind}\n" in text)
-    # The first line tells editors where the schema is.
-    lines = [
-        line for line in document.splitlines() if not line.startswith("# yaml-language-server:")
-    ]
-    return ["```yaml", *lines, "```"]
+    lines = ["```yaml"]
+    for line in document.splitlines():
+        # It tells editors where the schema is, by a path that does not hold on the page.
+        if not line.startswith("# yaml-language-server:"):
+            lines.append(line)
+    return [*lines, "```"]
 
 
 def _documents() -> Iterator[str]:

@@ -34,8 +34,8 @@ IMAGES: Final = {"agent": "/opt/agent", "reconciler": "/opt/gitops-dsf", "cli": 
 """The images, which are targets of images/Containerfile, and the virtual environment in each."""
 _COMPONENTS: Final = """
 import importlib.metadata
-for one in importlib.metadata.distributions():
-    print("pypi", one.metadata["Name"].lower().replace("_", "-"), one.version)
+for installed in importlib.metadata.distributions():
+    print("pypi", installed.metadata["Name"].lower().replace("_", "-"), installed.version)
 for line in open("/var/lib/dpkg/status", encoding="utf-8"):
     key, _, value = line.strip().partition(": ")
     if key == "Package": name = value
@@ -56,6 +56,7 @@ def image(name: str, *, out: Path, base: str, architecture: str, epoch: int) -> 
     if base:
         options.append(f"--build-arg=PYTHON_IMAGE={base}")
     run("buildah", "build", "--format=oci", f"--platform=linux/{architecture}", *options, ".")
+    # Never pulled: a registry must not answer for an image that was just built.
     container = run("buildah", "from", "--pull-never", tag).strip()
     try:
         # Asked inside of the image, because only there it is known what was installed.
@@ -82,6 +83,7 @@ def bill(name: str, version: str, *, digest: str, epoch: int, packages: str) -> 
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
+        # From the digest, so that the same image has the same bill wherever it is built.
         "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, digest)}",
         "version": 1,
         "metadata": {
@@ -119,8 +121,11 @@ def schemas(out: Path) -> None:
 
 def sums(folder: Path) -> str:
     """A line for each file, as sha256sum reads them."""
-    digests = {path.name: hashlib.sha256(path.read_bytes()) for path in sorted(folder.iterdir())}
-    return "".join(f"{digest.hexdigest()}  {name}\n" for name, digest in digests.items())
+    # Sorted, because a file system lists its files in any order.
+    lines: list[str] = []
+    for path in sorted(folder.iterdir()):
+        lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n")
+    return "".join(lines)
 
 
 def notes(root: Path, tag: str) -> str:
@@ -210,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 distributions(built)
                 schemas(built)
                 (built / SUMS).write_text(sums(built), encoding="ascii")
-            # Only now, when all parts are there.
+            # Only now, when all parts are there: a build that fails leaves the old files whole.
             for path in sorted(built.iterdir()):
                 print(path.replace(out / path.name))
     except (BuildError, ValueError) as error:

@@ -35,6 +35,7 @@ def main() -> int:
         if browser is None:
             print(MISSING, file=sys.stderr)
             return 1
+        # A file, because the page must work without a server, as people get it from a pipeline.
         page = Path(scratch, "fleet.html")
         page.write_text(fleet_page(fleet_view()), "utf-8")
         for name, width, colours in SHOTS:

@@ -91,6 +91,7 @@ def _linked(page: Path, repository: str | None) -> str:
     def absolute(link: re.Match[str]) -> str:
         text, path, anchor = link.groups(default="")
         target = Path(os.path.normpath(page.parent / path))
+        # Folders and files outside of docs/ are no pages of the site.
         if target.is_relative_to(DOCS) and not target.is_dir():
             return f"[{text}]({Path(os.path.relpath(target, folder)).as_posix()}{anchor})"
         if repository is None:
@@ -109,11 +110,12 @@ def _themed(text: str, folder: Path) -> str:
         dark = path.with_stem(f"{path.stem}-dark")
         if not (folder / dark).exists():
             return picture[0]
-        shown = [(path.as_posix(), "only-light"), (dark.as_posix(), "only-dark")]
-        return "\n\n".join(
-            f"```{{image}} {file}\n:class: {theme}\n:alt: {alternative}\n```"
-            for file, theme in shown
-        )
+        images: list[str] = []
+        for file, theme in ((path, "only-light"), (dark, "only-dark")):
+            images.append(
+                f"```{{image}} {file.as_posix()}\n:class: {theme}\n:alt: {alternative}\n```"
+            )
+        return "\n\n".join(images)
 
     return _PICTURE.sub(both, text)
 

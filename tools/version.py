@@ -111,6 +111,7 @@ def texts(root: Path) -> Iterator[tuple[str, str]]:
     )
     for path in filter(None, listed.stdout.split("\0")):
         file = root / path
+        # A deletion that is not committed is still listed, and a link's target is listed itself.
         if not file.is_symlink() and file.is_file():
             with suppress(UnicodeDecodeError), file.open(encoding="utf-8", newline="") as stream:
                 yield path, stream.read()
@@ -123,11 +124,13 @@ def main(arguments: Sequence[str] | None = None, *, root: Path = ROOT) -> int:
     new = parser.parse_args(arguments).version
     old = current(root)
     if new is None:
-        different = [place for place in places(root) if place.version != old]
         print(old)
-        for place in different:
-            print(f"{place.path}:{place.line}: {place.version}")
-        return int(bool(different))
+        is_same_everywhere = True
+        for place in places(root):
+            if place.version != old:
+                print(f"{place.path}:{place.line}: {place.version}")
+                is_same_everywhere = False
+        return 0 if is_same_everywhere else 1
     if not _VERSION.fullmatch(new):
         print(f"{new!r} is not a version; write three numbers, as in 1.2.0rc1", file=sys.stderr)
         return 2

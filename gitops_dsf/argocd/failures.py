@@ -6,6 +6,8 @@ from typing import Any
 
 def failure_of(status: Mapping[str, Any]) -> str:
     """Why the last sync of an Application failed, or why it cannot be compared; else empty."""
+    # Argo CD names its conditions so: ComparisonError, InvalidSpecError, SyncError and others are
+    # errors, and what ends in Warning is none.
     for condition in status.get("conditions") or ():
         if str(condition.get("type", "")).endswith("Error"):
             return str(condition.get("message"))

@@ -160,8 +160,10 @@ def _of_an_object(
             if content is not None:
                 yield from problems(of_field, content, (*path, name))
         elif not schema.get("x-kubernetes-preserve-unknown-fields") and not others:
-            known = tuple(properties)
-            yield SchemaProblem(kind=ProblemKind.UNKNOWN, path=(*path, name), known=known)
+            yield SchemaProblem(
+                kind=ProblemKind.UNKNOWN, path=(*path, name), known=tuple(properties)
+            )
+    # A field that is null counts as absent, because the API server drops it.
     for name in schema.get("required", ()):
         if value.get(name) is None:
             yield SchemaProblem(kind=ProblemKind.MISSING, path=(*path, name))
@@ -170,6 +172,7 @@ def _of_an_object(
 def _limit(schema: Schema, value: str | int) -> str | None:
     """What a text or a number must be besides; None if it is."""
     if isinstance(value, int):
+        # Without a format, it is the widest integer that an API server reads.
         size = _SIZES.get(schema.get("format", ""), 2**63)
         least = schema.get("minimum", -size)
         most = schema.get("maximum", size - 1)

@@ -48,7 +48,7 @@ def adapt_settings(directory: Path, hub: HubClient, *, is_dry_run: bool = False)
         write_files(directory, {SETTINGS_FILE: file.text})
     for line in changed:
         print(printable(f"{SETTINGS_FILE}: {line}"))
-    for line in (*argocd.told, *crds.told):
+    for line in (*argocd.notes, *crds.notes):
         print(printable(line), file=sys.stderr)
 
 
@@ -63,7 +63,7 @@ def _adapted(
         return AdaptedSettings()
     if isinstance(on_hub, Unread):
         line = f"{SETTINGS_FILE}: {field} was not compared with the hub: {on_hub}"
-        return AdaptedSettings(told=(line,))
+        return AdaptedSettings(notes=(line,))
     return adapt(file, on_hub)
 
 

@@ -36,10 +36,11 @@ def adapt_argocd(file: SettingsFile, argocd: ArgoCdPlace) -> AdaptedSettings:
         )
     if changed:
         file.replace_section("argocd", wanted)
-    return AdaptedSettings(changed=tuple(changed), told=tuple(_told(argocd)))
+    return AdaptedSettings(changed=tuple(changed), notes=tuple(_notes(argocd)))
 
 
-def _told(argocd: ArgoCdPlace) -> Iterator[str]:
+def _notes(argocd: ArgoCdPlace) -> Iterator[str]:
+    """What else of Argo CD is on the hub, and who owns it."""
     for importer in argocd.importers:
         yield (
             f"GitOpsCluster {importer.namespace}/{importer.name} imports the clusters that its"

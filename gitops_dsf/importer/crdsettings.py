@@ -30,7 +30,7 @@ def adapt_crds(file: SettingsFile, definition: Mapping[str, Any]) -> AdaptedSett
             f" wrote CRD {SCORER_CRD} without our fields, and would overwrite ours: write Existing,"
             " unless that program goes away"
         )
-        return AdaptedSettings(told=(line,))
+        return AdaptedSettings(notes=(line,))
     reason = (
         f"spec.delivery.crds: Existing, because {owners} wrote CRD {SCORER_CRD} without our fields"
     )

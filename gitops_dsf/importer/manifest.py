@@ -45,12 +45,13 @@ def why_not_taken(data: Mapping[str, Any]) -> str:
     """Why `manifest` gives None for an object of a kind that git holds."""
     kind = str(data.get("kind"))
     version = str(data.get("apiVersion"))
-    versions = [read for read, read_kind in _BUILDS if read_kind == kind]
-    if version in versions:
+    # Built-in sets are the other ones without a manifest, which callers do not report.
+    if (version, kind) in _BUILDS:
         return f"only the {kind} {SINGLETON_NAME} counts"
-    group, _, newest = versions[0].partition("/")
+    first = next(read for read, read_kind in _BUILDS if read_kind == kind)
+    group, _, newest = first.partition("/")
     return (
-        f"its apiVersion is {version}, and {versions[0]} is read; `kubectl get"
+        f"its apiVersion is {version}, and {first} is read; `kubectl get"
         f" {kind.lower()}s.{newest}.{group}` prints that"
     )
 
@@ -73,13 +74,12 @@ def is_rendered(data: Mapping[str, Any]) -> bool:
 
 def authored_metadata(data: Mapping[str, Any], field: str) -> dict[str, str]:
     """The labels or annotations of an object that people wrote."""
-    on_hub = _mapping(_mapping(data, "metadata"), field)
-    # What steered Argo CD on the hub is not for the object that it applies from git.
-    return {
-        key: value
-        for key, value in on_hub.items()
-        if not key.startswith(_TOOL_METADATA) and not steers(key)
-    }
+    kept: dict[str, str] = {}
+    for key, value in _mapping(_mapping(data, "metadata"), field).items():
+        # What steered Argo CD on the hub is not for the object that it applies from git.
+        if not key.startswith(_TOOL_METADATA) and not steers(key):
+            kept[key] = value
+    return kept
 
 
 def _cluster(data: Mapping[str, Any], selection: ImportSelection) -> ImportedObject:
@@ -88,6 +88,7 @@ def _cluster(data: Mapping[str, Any], selection: ImportSelection) -> ImportedObj
     status = _mapping(data, "status")
     cluster = _named(data)
     kept_labels = {name: labels[name] for name in sorted(labels) if selection.takes_label(name)}
+    # Empty fields are left out: in git they would say that there is nothing, which nobody wrote.
     if kept_labels:
         cluster["metadata"]["labels"] = kept_labels
     cluster["spec"] = {"hubAcceptsClient": bool(spec.get("hubAcceptsClient"))}
@@ -113,9 +114,13 @@ def _taints(spec: Mapping[str, Any]) -> list[ImportedObject]:
     """The taints of a cluster that stay, without the times at which they were added."""
     taints = []
     for taint in _objects(spec, "taints"):
-        if taint.get("key") not in _PASSING_TAINTS:
-            kept = {field: taint[field] for field in ("key", "value", "effect") if taint.get(field)}
-            taints.append(kept)
+        if taint.get("key") in _PASSING_TAINTS:
+            continue
+        kept: ImportedObject = {}
+        for field in ("key", "value", "effect"):
+            if taint.get(field):
+                kept[field] = taint[field]
+        taints.append(kept)
     return taints
 
 

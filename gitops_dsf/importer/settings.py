@@ -15,7 +15,7 @@ class AdaptedSettings:
 
     changed: tuple[str, ...] = ()
     """A line for each change of the settings, with its reason."""
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     """What else is there, and who owns it."""
 
 

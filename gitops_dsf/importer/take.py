@@ -171,7 +171,8 @@ class _Taker:
 
     def result(self) -> Import:
         """The planned import. Raises RepositoryError when there is nothing to import."""
-        self._import.skipped = [f"{count} {kind}" for kind, count in sorted(self._skipped.items())]
+        for kind, count in sorted(self._skipped.items()):
+            self._import.skipped.append(f"{count} {kind}")
         self._check_is_not_empty()
         for file in sorted(self._edited):
             self._import.files[file] = self._editors[file].text
@@ -189,23 +190,23 @@ class _Taker:
     def _is_left_out(self, data: Mapping[str, Any], name: str, document: Document | None) -> bool:
         """Whether a cluster is not taken, which is noted. The others are."""
         lines = self._import.refused
-        why = self._without.get(name, "")
+        reason = self._without.get(name, "")
         owner = self._platform.owner_of(name)
         is_accepted = value_at(data, ("spec", "hubAcceptsClient")) is True
         if owner is not None:
             # With it the repository would not validate (DSF210).
-            why = f"the hub's namespace {name} belongs to {owner.owner} ({owner.reason})"
+            reason = f"the hub's namespace {name} belongs to {owner.owner} ({owner.reason})"
         elif value_at(data, ("metadata", "deletionTimestamp")) is not None:
             lines = self._import.not_joined
-            why = "it is being deleted on the hub"
+            reason = "it is being deleted on the hub"
         elif document is None and not is_accepted:
             # Any cluster that reaches the hub can ask to join under any name.
             lines = self._import.not_joined
-            why = "nobody has accepted it on the hub (spec.hubAcceptsClient)"
-        if not why:
+            reason = "nobody has accepted it on the hub (spec.hubAcceptsClient)"
+        if not reason:
             return False
         file = _file_of(ObjectKey("ManagedCluster", name)) if document is None else document.file
-        lines.append(ImportLine(kind="ManagedCluster", name=name, file=file, changes=(why,)))
+        lines.append(ImportLine(kind="ManagedCluster", name=name, file=file, changes=(reason,)))
         return True
 
     def _add_new(self, key: ObjectKey, value: ImportedObject) -> None:
@@ -291,8 +292,9 @@ class _Taker:
             # People accepted the locks that git has.
             if self._overwrite or scorer.name not in locks:
                 answers[scorer.name] = _config(scorer.name, synced_config)
-        texts = {}
-        for file in {lock_file(name, locks) for name in answers}:
+        texts: dict[str, str] = {}
+        for name in answers:
+            file = lock_file(name, locks)
             text = self._text(file)
             if text:
                 texts[file] = text
@@ -307,12 +309,12 @@ class _Taker:
         words: tuple[str, ...] = ()
         if result.verdict is LockState.CHANGED:
             lines = self._import.changed
-            words = tuple(
-                f"{change.field}: {change.before} -> {change.after}" for change in result.changes
-            )
+            for change in result.changes:
+                words += (f"{change.field}: {change.before} -> {change.after}",)
         elif result.verdict is LockState.REFUSED:
             lines = self._import.refused
             words = result.reasons
+        # Other states say that git's lock stays as it is.
         elif result.verdict is not LockState.NEW:
             return
         lines.append(
@@ -364,6 +366,7 @@ def _platform(documents: Iterable[Document]) -> Platform:
 
 def _file_of(key: ObjectKey) -> str:
     """The file that a new object is written to."""
+    # Sets are few and short, and are read together.
     if key.kind == "ManagedClusterSet":
         return f"{FOLDER_OF_KIND[key.kind]}/sets.yaml"
     return f"{FOLDER_OF_KIND[key.kind]}/{key.name[:_MAX_NAME]}.yaml"
@@ -391,12 +394,11 @@ def _and_known(selection: ImportSelection, document: Document | None) -> ImportS
     claims = value_at(document.data, ("status", "clusterClaims")) or []
     allocatable = value_at(document.data, ("status", "allocatable"))
     capacity = value_at(document.data, ("status", "capacity"))
-    # The document may not be valid yet.
-    claim_names = [
-        claim["name"]
-        for claim in claims
-        if isinstance(claim, Mapping) and isinstance(claim.get("name"), str)
-    ]
+    claim_names: list[str] = []
+    for claim in claims:
+        # The document may not be valid yet.
+        if isinstance(claim, Mapping) and isinstance(claim.get("name"), str):
+            claim_names.append(claim["name"])
     return selection.and_names(
         labels=labels if isinstance(labels, Mapping) else (),
         claims=claim_names,

@@ -27,11 +27,11 @@ _FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 
 def differing(document: Mapping[str, Any], value: ImportedObject) -> list[tuple[str, ...]]:
     """The paths of the fields that differ. Plain data is compared, which is fast."""
-    return [
-        path
-        for path in _FIELDS[str(document["kind"])]
-        if not _agree(path, value_at(document, path), value_at(value, path))
-    ]
+    paths: list[tuple[str, ...]] = []
+    for path in _FIELDS[str(document["kind"])]:
+        if not _agree(path, value_at(document, path), value_at(value, path)):
+            paths.append(path)
+    return paths
 
 
 def update(target: CommentedMap, value: ImportedObject) -> list[str]:

@@ -65,6 +65,7 @@ class _Search:
     def best(self, planned: Import) -> Import:
         """The import without the clusters to blame, or as it was if that does not help."""
         errors = self._errors(planned)
+        # Each round leaves out at least one cluster more, so it ends.
         while marked := self._marked(planned, errors):
             for name, error in marked.items():
                 self._blamed[name] = _reason(error)
@@ -153,8 +154,9 @@ def _written_clusters(planned: Import) -> list[str]:
 
 def _findings_without_clusters(planned: Import, loaded: Loaded) -> tuple[Diagnostic, ...]:
     """The findings of the repository, with what the import writes beside clusters."""
-    files = {line.file for line in _cluster_lines(planned)}
-    others = {file: text for file, text in planned.files.items() if file not in files}
+    others = dict(planned.files)
+    for line in _cluster_lines(planned):
+        others.pop(line.file, None)
     return check_loaded(loaded.with_files(others)).diagnostics
 
 

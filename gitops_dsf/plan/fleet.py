@@ -174,7 +174,10 @@ class CheckedFleet:
         """
         if not self._verifies_moves or len(self.clusters) > MAX_CLUSTERS:
             return {}
-        return {cluster.metadata.name: digest_of([cluster]) for cluster in self.clusters}
+        digests: dict[str, str] = {}
+        for cluster in self.clusters:
+            digests[cluster.metadata.name] = digest_of([cluster])
+        return digests
 
     @property
     def _verifies_moves(self) -> bool:

@@ -119,8 +119,12 @@ def cluster_works(
 
     @cache
     def sources_of(names: tuple[str, ...]) -> tuple[str, ...]:
-        sources = {on_spokes[name].spec.source.ref for name in names}
-        return tuple(sorted(filter(None, sources)))
+        sources: set[str] = set()
+        for name in names:
+            ref = on_spokes[name].spec.source.ref
+            if ref is not None:
+                sources.add(ref)
+        return tuple(sorted(sources))
 
     configurations: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Configuration] = {}
     works: list[ClusterWork] = []

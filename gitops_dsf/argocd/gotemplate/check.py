@@ -19,6 +19,7 @@ def check(
 
     Without `parameters` any may be there; `lacking` are empty texts.
     """
+    # Most texts of an ApplicationSet have no action: neither Go nor this has anything to do then.
     start = text.find("{{")
     if start < 0:
         return ()

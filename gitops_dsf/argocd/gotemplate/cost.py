@@ -62,6 +62,7 @@ def count_of(name: str, arguments: Sequence[Value]) -> int | None:
 
 def size_of(name: str, arguments: Sequence[Value], count: int) -> int:
     """About how many characters a call gives that has this count."""
+    # The text is the last argument, as behind |, and the number before it is `count`.
     if name in _REPEATS:
         return arguments[-1].size * max(count, 1)
     together = sum(argument.size for argument in arguments)

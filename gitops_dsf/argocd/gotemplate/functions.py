@@ -81,7 +81,7 @@ SIGNATURES: Final[Mapping[str, Signature]] = {
     "trimAll": _OF_TWO_TEXTS,
     "trimPrefix": _OF_TWO_TEXTS,
     "trimSuffix": _OF_TWO_TEXTS,
-    "trimall": _OF_TWO_TEXTS,
+    "trimall": _OF_TWO_TEXTS,  # sprig's old name of trimAll
     "trunc": _OF_NUMBER_AND_TEXT,
     "until": Signature(("number",), "list"),
     "untilStep": Signature(("number", "number", "number"), "list"),

@@ -87,6 +87,7 @@ class _Parser:
                         f"{word.value} is outside of a range", word.offset, "remove it"
                     )
                 self._close(word)
+            # Everything else is an action that writes, or declares a variable.
             else:
                 pipeline = self._pipeline("close", "the action", opened=token)
                 statements.append(nodes.ActionNode(pipeline))

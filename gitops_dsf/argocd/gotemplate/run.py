@@ -138,8 +138,10 @@ class Run:
             for command in others:
                 value = self._command(command, value)
         except TemplateError:
+            # The variable is declared all the same: its later uses are no mistakes of their own.
             self._variables |= dict.fromkeys(pipeline.variables, _UNKNOWN)
             raise
+        # In a range the variables hold a key and an element, and not the value that is ranged over.
         for name in pipeline.variables:
             self._variables[name] = _UNKNOWN if is_range else value
         return value
@@ -341,6 +343,7 @@ def _length(value: Value) -> int:
 
 def _after_branch(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value]:
     """The variables behind a branch that may have been run, or not."""
+    # Variables that the branch declared end with it, so only those from before it count.
     variables = dict(before)
     for name, value in before.items():
         changed = after[name]
@@ -387,6 +390,7 @@ def _refuse_inner_template(function: nodes.FunctionNode, argument: Value) -> Non
     """Refuses `tpl` of a template that Argo CD cannot run, or that costs much."""
     if not isinstance(argument.constant, str):
         return
+    # Its parameters are the second argument of tpl, which may be any value, so any may be there.
     run = Run(None)
     run.text(argument.constant)
     if run.mistakes:

@@ -47,16 +47,16 @@ class TemplateToken:
 
 def tokens(text: str) -> Iterator[TemplateToken]:
     """The tokens of the actions of a template. Raises TemplateError at what is none."""
-    at = 0
-    while (start := text.find("{{", at)) >= 0:
+    position = 0
+    while (start := text.find("{{", position)) >= 0:
         # Go takes {{- for a sign only with white space behind it: {{-3}} writes a number.
         trims = text[start + 2 : start + 3] == "-" and text[start + 3 : start + 4] in tuple(SPACES)
         inside = start + (4 if trims else 2)
         if text.startswith("/*", inside):
-            at = _comment(text, start, inside)
+            position = _comment(text, start, inside)
             continue
         yield TemplateToken("open", "{{", start)
-        at = yield from _action(text, start, inside)
+        position = yield from _action(text, start, inside)
     yield TemplateToken("end", "", len(text))
 
 

@@ -43,6 +43,8 @@ _VERSIONS: Final = {
     "ApplicationSet": APPLICATION_SETS.api_version,
     "Placement": PLACEMENTS.api_version,
 }
+MAX_ERRORS: Final = 5
+"""Errors of a repository that a message names."""
 _RANKINGS: Final = ("Placement", "ScoredApplication", "ScoredPlacement")
 """Kinds of a repository that render a Placement."""
 _GENERATORS: Final[FieldPath] = ("spec", "generators")
@@ -90,7 +92,8 @@ class _Adoption:
     def run(self) -> None:
         groups = list(self._groups())
         texts = self._texts(groups)
-        # Each round but the last one gives at least one object a lesser form.
+        # Each round but the last one gives at least one object a lesser form, of which there are
+        # two: so it ends.
         while True:
             checked = check_loaded(self._loaded.with_files(texts))
             errors = new_errors(self._before, checked.diagnostics)
@@ -107,11 +110,12 @@ class _Adoption:
 
     def _groups(self) -> Iterator[Group]:
         """The ApplicationSets that are asked for, by the Placement that they follow."""
-        placements = {
-            name_of(data): data
-            for data in self._objects
-            if data.get("kind") == "Placement" and namespace_of(data) == self._home
-        }
+        # Argo CD reads decisions in its own namespace alone, so other Placements are followed by
+        # nobody.
+        placements: dict[str, Mapping[str, Any]] = {}
+        for data in self._objects:
+            if data.get("kind") == "Placement" and namespace_of(data) == self._home:
+                placements[name_of(data)] = data
         by_placement: dict[str, Group] = {}
         for live in self._sets():
             followed = placements_followed(value_at(live.data, _GENERATORS))
@@ -135,13 +139,14 @@ class _Adoption:
             if data.get("kind") != "ApplicationSet":
                 continue
             name = name_of(data)
-            patterns = [pattern for pattern in self._names if matches(name, pattern)]
+            patterns = _matching(name, self._names)
             if not patterns:
                 skipped["ApplicationSet that --adopt does not name"] += 1
                 continue
             matching_patterns.update(patterns)
             if is_rendered(data):
                 skipped["ApplicationSet that gitops-dsf rendered"] += 1
+            # Either kind in git renders an ApplicationSet of this name, so it was adopted before.
             elif {("ApplicationSet", name), ("ScoredApplication", name)} & self._in_git:
                 self._planned.unchanged += 1
             elif not placements_followed(value_at(data, _GENERATORS)):
@@ -153,18 +158,18 @@ class _Adoption:
                     skipped["ApplicationSet that follows no decision"] += 1
             else:
                 yield LiveObject(data=data, kind="ApplicationSet", name=name)
-        missing = sorted(
-            pattern for pattern in set(self._names) - matching_patterns if not is_glob(pattern)
-        )
-        if missing:
-            raise RepositoryError(f"there is no ApplicationSet {missing[0]} in the input")
-        self._planned.skipped += [f"{count} {kind}" for kind, count in sorted(skipped.items())]
+        # A glob may match nothing. A name was meant, and is mistyped or not in the input.
+        for pattern in sorted(set(self._names) - matching_patterns):
+            if not is_glob(pattern):
+                raise RepositoryError(f"there is no ApplicationSet {pattern} in the input")
+        for reason, count in sorted(skipped.items()):
+            self._planned.skipped.append(f"{count} {reason}")
 
     def _placement(self, data: Mapping[str, Any] | None) -> LiveObject | None:
         if data is None or is_rendered(data):
             return None
         name = name_of(data)
-        if {(kind, name) for kind in _RANKINGS} & self._in_git:
+        if any((kind, name) in self._in_git for kind in _RANKINGS):
             return None
         return LiveObject(data=data, kind="Placement", name=name)
 
@@ -237,6 +242,7 @@ class _Adoption:
                     return None
                 application["metadata"] |= authored(live.data)
                 documents.append((live, application))
+        # One object is easier to read than two, so both are written as one where that says all.
         if placement is not None and ranking is not None:
             merged_application = merged(group, placement, ranking, documents)
             if merged_application is not None:
@@ -245,6 +251,7 @@ class _Adoption:
                     merged_application["spec"]["moves"]["pace"] = "None"
                 return [(group.sets[0], merged_application)]
             documents.insert(0, (placement, scored_placement(placement, ranking)))
+        # What is left over refers to its ranking, which is a document of its own.
         for _, document in documents:
             if document["kind"] == "ScoredApplication":
                 spec = document["spec"]
@@ -341,12 +348,21 @@ class _Adoption:
 def _checked_fleet(checked: CheckResult) -> CheckedFleet:
     if checked.fleet is not None:
         return checked.fleet
-    errors = [finding for finding in checked.diagnostics if finding.severity is Severity.ERROR]
-    places = "\n".join(f"  {error.position}: {error.message}" for error in errors[:5])
+    lines: list[str] = []
+    for finding in checked.diagnostics:
+        if finding.severity is Severity.ERROR:
+            lines.append(f"  {finding.position}: {finding.message}")
+    # The first few are enough to start with, and `validate` shows all.
+    places = "\n".join(lines[:MAX_ERRORS])
     raise RepositoryError(
         "the repository has errors, so nothing can be adopted: whether Applications stay as they"
         f" are is compared with what it renders. Correct them first:\n{places}"
     )
+
+
+def _matching(name: str, patterns: Iterable[str]) -> list[str]:
+    """The globs that match a name."""
+    return [pattern for pattern in patterns if matches(name, pattern)]
 
 
 def _reads_decisions(generators: Any) -> bool:  # noqa: ANN401 - plain data

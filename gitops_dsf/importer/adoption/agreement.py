@@ -39,8 +39,8 @@ def check_ranking(placement: LiveObject, spec: Mapping[str, Any], fleet: Checked
     """Raises NotExpressible if the rendered Placement would decide otherwise."""
     live_spec = value_at(placement.data, ("spec",)) or {}
     wanted = ranking_of(live_spec, fleet.scorers)
-    written_ranking = ranking_of(spec, fleet.scorers)
-    fields = sorted(differing(_by_set(wanted), _by_set(written_ranking)))
+    rendered = ranking_of(spec, fleet.scorers)
+    fields = sorted(differing(_by_set(wanted), _by_set(rendered)))
     if fields:
         raise NotExpressible(f"the rendered Placement would differ in {fields[0]}")
 
@@ -62,6 +62,7 @@ def _by_set(ranking: ImportedObject) -> ImportedObject:
     """A ranking whose lists without an order are sorted, with every default."""
     placement = dict(ranking["placement"])
     placement["clusterSets"] = sorted(placement["clusterSets"])
+    # OCM takes an empty operator of a toleration for Equal, and the renderer writes it out.
     tolerations = placement.get("tolerations", [])
     placement["tolerations"] = [{"operator": "Equal", **entry} for entry in tolerations]
     return {**ranking, "placement": placement, "scores": sorted(ranking["scores"], key=str)}

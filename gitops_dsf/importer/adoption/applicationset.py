@@ -53,6 +53,7 @@ def application_of(live: LiveSet) -> ImportedObject:
         "refreshSeconds": live.refresh_seconds,
     }
     filled_fields = {name: content for name, content in application.items() if content != {}}
+    # An empty policy says that nobody syncs by itself, so it stays.
     filled_fields["syncPolicy"] = application["syncPolicy"]
     return {
         "apiVersion": PRODUCT_API,
@@ -148,5 +149,8 @@ def _strategy(live: LiveSet) -> str:
 def _in_order(application: ImportedObject) -> ImportedObject:
     """The fields as people write them: what is deployed, where to, and then how."""
     first = ("source", "sources", "project", "destinationNamespace", "syncPolicy", "delivery")
-    ordered = {field: application[field] for field in first if field in application}
+    ordered: ImportedObject = {}
+    for field in first:
+        if field in application:
+            ordered[field] = application[field]
     return {**ordered, **application}

@@ -65,6 +65,7 @@ class Group:
             for live in self.sets:
                 if live.form < placement.form:
                     live.fall_back(_of_the_placement(placement), placement.form)
+        # Nobody asked for the Placement itself: it is taken for the sets that follow it.
         if all(live.form is Form.NOT_AT_ALL for live in self.sets):
             first = self.sets[0]
             reason = f"the ApplicationSet {first.name}, which follows it, is not taken"

@@ -58,11 +58,8 @@ def read_live_set(data: Mapping[str, Any]) -> LiveSet:
         )
     generator = generators[0]["clusterDecisionResource"]
     values = generator.get("values") or {}
-    in_go = _in_go(
-        {name: content for name, content in spec.items() if name not in _LANGUAGE},
-        is_go=spec.get("goTemplate") is True,
-        values=values,
-    )
+    templates = {name: content for name, content in spec.items() if name not in _LANGUAGE}
+    in_go = _in_go(templates, is_go=spec.get("goTemplate") is True, values=values)
     return LiveSet(
         name=str(value_at(data, ("metadata", "name"))),
         placement=placement,
@@ -77,11 +74,10 @@ def without_unknown(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     ACM's wizard writes `repositoryType` into sources, which no CRD of Argo CD has.
     """
-    unknown = {
-        problem.path
-        for problem in problems(application_set_spec(), spec)
-        if problem.kind is ProblemKind.UNKNOWN
-    }
+    unknown: set[tuple[Any, ...]] = set()
+    for problem in problems(application_set_spec(), spec):
+        if problem.kind is ProblemKind.UNKNOWN:
+            unknown.add(problem.path)
     kept: dict[str, Any] = _without(spec, unknown, ())
     return kept
 
@@ -121,13 +117,13 @@ def _in_go(
 ) -> Any:  # noqa: ANN401 - plain data
     """Texts in Go's language, with the values of the generator in their places."""
     if isinstance(value, dict):
-        for key in value:
+        converted: dict[str, Any] = {}
+        for key, content in value.items():
             # The old key would stay beside the new one: whoever wrote it owns it on the hub.
             if "{{" in key and not is_go:
                 raise NotExpressible(f"the key {key} is a template without goTemplate: true")
-        return {
-            name: _in_go(content, is_go=is_go, values=values) for name, content in value.items()
-        }
+            converted[key] = _in_go(content, is_go=is_go, values=values)
+        return converted
     if isinstance(value, list):
         return [_in_go(element, is_go=is_go, values=values) for element in value]
     if not isinstance(value, str):
@@ -136,6 +132,7 @@ def _in_go(
     text = action_of_a_value.sub(lambda match: _value(match, values), value)
     if not is_go:
         return as_go(text, DECIDED)
+    # An ApplicationSet of ours has no `values`, so what is left of them would be empty.
     for action in _GO_ACTION.findall(text):
         if ".values" in action:
             raise NotExpressible(f"{action} does more with a value of the generator than write it")

@@ -29,6 +29,7 @@ def merged(
     is_one = (
         live.name == group.name
         and authored(live.data) == authored(placement.data)
+        # A ScoredApplication has no groups: its ApplicationSet would not read them.
         and "decisionGroups" not in ranking["placement"]
     )
     if not is_one:
@@ -63,8 +64,12 @@ def as_it_is(data: Mapping[str, Any]) -> ImportedObject:
 
 def authored(data: Mapping[str, Any]) -> ImportedObject:
     """The labels and annotations that people wrote."""
-    kept = {field: authored_metadata(data, field) for field in ("labels", "annotations")}
-    return {field: entries for field, entries in kept.items() if entries}
+    kept: ImportedObject = {}
+    for field in ("labels", "annotations"):
+        entries = authored_metadata(data, field)
+        if entries:
+            kept[field] = entries
+    return kept
 
 
 def applied_by(data: Mapping[str, Any]) -> str:

@@ -53,10 +53,12 @@ def ranking_of(spec: Mapping[str, Any], scorers: Iterable[EffectiveScorer]) -> I
             raise NotExpressible(f"spec.{name} has no place in a ScoredPlacement")
     prioritizer_weights = _prioritizer_weights(spec)
     terms = _terms(prioritizer_weights, scorers)
-    weights = [weight for _, weight in terms]
-    base, stickiness = _stickiness(weights, prioritizer_weights.built_in["Steady"])
-    scores = []
+    base, stickiness = _stickiness(
+        [weight for _, weight in terms], prioritizer_weights.built_in["Steady"]
+    )
+    scores: list[ImportedObject] = []
     for (reference, _), weight in zip(terms, base, strict=True):
+        # 1 is the default of our kinds.
         scores.append(reference if weight == 1 else {**reference, "weight": weight})
     return {
         "placement": _rules(spec),
@@ -90,6 +92,7 @@ def _prioritizer_weights(spec: Mapping[str, Any]) -> _PrioritizerWeights:
         else:
             weights.built_in[prioritizer.built_in] += prioritizer.weight
     if weights.built_in["Steady"] < 0:
+        # It would drive applications away from where they run, which no stickiness says.
         raise NotExpressible("its prioritizer Steady has a negative weight")
     return weights
 
@@ -115,7 +118,7 @@ def _terms(
         # Steady is the stickiness.
         if name != "Steady":
             terms.append(({"builtIn": name}, weight))
-    # Two entries of one score may cancel each other out.
+    # Two entries of one score may cancel each other out, and OCM does not run a weight of 0.
     terms = [(reference, weight) for reference, weight in terms if weight]
     if not terms:
         raise NotExpressible("it ranks by no score")
@@ -129,6 +132,7 @@ def _stickiness(weights: Sequence[int], steady: int) -> tuple[list[int], int]:
     """
     divisor = gcd(*weights)
     base = [weight // divisor for weight in weights]
+    # Steady adds its weight times 100 to the weighted sum of all scores; points are of their mean.
     points = Fraction(STEADY_POINTS * steady, sum(map(abs, weights)))
     chosen = choose(int(points), base) if points.denominator == 1 else None
     if chosen is None or points > MAX_STICKINESS or not _in_proportion(chosen, divisor, steady):
@@ -183,6 +187,7 @@ def _groups(strategy: Mapping[str, Any]) -> ImportedObject:
     named = strategy.get("decisionGroups") or []
     if named:
         groups["groups"] = [_group(group) for group in named]
+    # 100% is the default of OCM's CRD: all clusters in one group.
     size = strategy.get("clustersPerDecisionGroup")
     if size not in (None, "", "100%"):
         groups["clustersPerDecisionGroup"] = size

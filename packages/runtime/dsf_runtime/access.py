@@ -72,10 +72,9 @@ class InCluster:
 
     def load(self) -> Access:
         """Reads the credentials as they are now. Blocking. Raises AccessError."""
-        host, port = (
-            os.environ.get("KUBERNETES_SERVICE_HOST"),
-            os.environ.get("KUBERNETES_SERVICE_PORT"),
-        )
+        # The kubelet sets both in every pod, as client-go's InClusterConfig expects.
+        host = os.environ.get("KUBERNETES_SERVICE_HOST")
+        port = os.environ.get("KUBERNETES_SERVICE_PORT")
         if not host or not port:
             raise AccessError(
                 "the pod's own account: this process does not run in a pod (outside a pod, name a"
@@ -117,6 +116,7 @@ def contents(path: Path) -> bytes | None:
 def _digest(files: Iterable[bytes | None]) -> str:
     digest = hashlib.sha256()
     for content in files:
+        # The length keeps the files apart: a byte that moves from one to the next changes it.
         digest.update(b"-" if content is None else len(content).to_bytes(8, "big"))
         digest.update(content or b"")
     return digest.hexdigest()
@@ -228,6 +228,7 @@ def _access(config: Any, *, folder: Path, seen: dict[Path, bytes | None]) -> Acc
         )
 
     def file(name: str) -> bytes:
+        # Relative paths count from the folder of the kubeconfig, as in client-go.
         path = Path(os.path.normpath(folder / name))
         seen[path] = content = path.read_bytes()
         return content
@@ -241,10 +242,8 @@ def _access(config: Any, *, folder: Path, seen: dict[Path, bytes | None]) -> Acc
     token = user.get("token")
     if not token and user.get("tokenFile"):
         token = _secret(file(user["tokenFile"]), where=f"tokenFile {user['tokenFile']}")
-    ca, verify = (
-        content(cluster, "certificate-authority"),
-        not cluster.get("insecure-skip-tls-verify"),
-    )
+    ca = content(cluster, "certificate-authority")
+    verify = not cluster.get("insecure-skip-tls-verify")
     certificate = content(user, "client-certificate")
     key = content(user, "client-key")
     if certificate is None:
@@ -273,5 +272,6 @@ def scratch() -> str | None:
     """The folder for temporary files with certificates."""
     try:
         return tempfile.gettempdir()
+    # Raised where no folder is writable, as in a container with a read-only root.
     except FileNotFoundError:
         return SHARED_MEMORY

@@ -64,10 +64,12 @@ class HeadStream(httpcore.AsyncNetworkStream):
         Raises ExcessError if all that was read so far is not a complete head, and is too large for
         one.
         """
+        # A body is limited by `Body`, and reading it in small pieces would cost much more CPU.
         if not self._in_head:
             return await self._inner.read(
                 FRAMED_PIECE if self._framed else BODY_PIECE, timeout=timeout
             )
+        # Counted from the request on, not for each response: interim ones may follow without end.
         if self._bytes > HEAD_BYTES or self._lines > HEAD_LINES:
             raise ExcessError(
                 f"sends a head of more than {HEAD_BYTES} bytes or {HEAD_LINES} lines,"
@@ -147,6 +149,7 @@ class Body:
         """Raises CodingError, and TooLargeError if the announced length is above the limit."""
         check_coding(headers.get("Content-Encoding"))
         length = headers.get("Content-Length", "")
+        # isdigit alone is also true of digits that int() reads and HTTP does not know.
         if length.isascii() and length.isdigit() and int(length) > limit and not cut:
             raise TooLargeError(
                 f"announces {int(length)} bytes, more than the limit of {limit} bytes"
@@ -158,11 +161,13 @@ class Body:
 
     def add(self, chunk: bytes) -> bool:
         """Takes a chunk. Returns whether the rest is cut. Raises TooLargeError and ExcessError."""
+        # The length may be absent, or wrong, so the bytes count.
         room = self._limit - self.size
         if len(chunk) > room and not self._cut:
             raise TooLargeError(f"sends more than the limit of {self._limit} bytes")
         self.chunks.append(chunk[:room])
         self.size += len(self.chunks[-1])
+        # 64 MiB in chunks of one byte are within the limit of bytes, and cost 45 minutes of CPU.
         if len(self.chunks) > FREE_CHUNKS + self.size // CHUNK_BYTES:
             raise ExcessError(
                 f"sends {len(self.chunks)} chunks for {self.size} bytes; let it collect its answer"

@@ -43,6 +43,7 @@ def refusal(
     try:
         decoded = msgspec.json.decode(content or b"")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # A proxy, or a load balancer whose API server is down, answers with HTML.
         decoded = None
     # A Status object has a message. A proxy may answer with any text.
     message = decoded.get("message") if isinstance(decoded, dict) else bytes(content or b"")
@@ -50,6 +51,7 @@ def refusal(
         message = ""
     words = excerpt(message) or response.reason_phrase
     status = response.status_code
+    # An answer may quote the request, and with it the Authorization header.
     return ApiError(
         f"{what}: {status} {hide(words, access.token)}",
         status=status,

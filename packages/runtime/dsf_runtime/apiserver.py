@@ -95,7 +95,7 @@ class ApiServer:
         await self._connections.close()
 
     def now(self) -> float:
-        """Unix time of the server's clock, which decides operation is expired."""
+        """Unix time of the server's clock, which decides what has expired."""
         return self.clock.wall()
 
     async def request(

@@ -65,6 +65,7 @@ class Pauses:
     def failed(self, key: str) -> float:
         """Notes a failure. Returns the seconds until the next attempt."""
         in_a_row = self.times(key) + 1
+        # From now, and not from the attempt before: an attempt may take longer than the pause.
         pause = self._backoff.delay(in_a_row)
         self._failures[key] = _Failures(in_a_row=in_a_row, retry_at=self._clock() + pause)
         return pause

@@ -130,6 +130,7 @@ class BlockingApiServer:
         coming = self._started(call)
         while paging.params() is not None:
             content = self._answer(call, started=coming)
+            # The next request asks for fewer objects of the same place in the list.
             if content is None:
                 paging.too_large(path)
             else:
@@ -165,6 +166,7 @@ class BlockingApiServer:
         renewed = False
         busy = 0
         while True:
+            # Read in each round: another thread may have renewed the credentials after its 401.
             client, access = self._connected
             with as_api_errors(operation, access, path, seconds=self._timeout):
                 extensions: dict[str, Any] = {"trace": trace} if trace else {}
@@ -190,6 +192,8 @@ class BlockingApiServer:
                 renewed = True
                 self._renew(client)
                 continue
+            # API Priority and Fairness answers 429 with Retry-After and has done nothing, so that a
+            # write can be sent again, too.
             seconds = error.retry_after if error.status == HTTPStatus.TOO_MANY_REQUESTS else None
             if seconds is None or seconds > BUSY_SECONDS or busy == BUSY_RETRIES:
                 raise error
@@ -206,6 +210,7 @@ class BlockingApiServer:
         """Reads the credentials again after a 401, once for all requests that got one."""
         with self._lock:
             try:
+                # Otherwise another request with the same 401 was here first.
                 if self._clients[-1] is refused:
                     self._connected = self._connect()
             except AccessError as error:
@@ -219,6 +224,7 @@ class BlockingApiServer:
         def run() -> None:
             try:
                 answer = call()
+            # Before the result is set: whoever has it may call `close`, which asks what still runs.
             except BaseException as error:  # noqa: BLE001 - it is raised where the result is taken
                 self._ended(future)
                 future.set_exception(error)
@@ -252,6 +258,7 @@ class BlockingApiServer:
     def _waited(self, call: "Future[T]") -> T:
         """The result of a call. Says once that the server is silent, if it does not answer soon."""
         if not wait((call,), timeout=self._quiet_seconds).done:
+            # Said once for a whole command, which may send hundreds of requests.
             self._quiet_seconds = None
             self._on_silence()
         return call.result()

@@ -91,6 +91,7 @@ def _network(error: BaseException) -> tuple[str, FailureKind]:
     for cause in causes:
         if isinstance(cause, socket.gaierror):
             return f": the host name is not known here ({cause.strerror})", FailureKind.UNKNOWN_HOST
+        # Before SSLError, of which it is one: what to do about it is different.
         if isinstance(cause, ssl.SSLCertVerificationError):
             return (
                 f": the certificate is not trusted ({cause.verify_message})",
@@ -104,14 +105,11 @@ def _network(error: BaseException) -> tuple[str, FailureKind]:
     ):
         # Use the text of the operating system. The event loop puts the address into strerror, and
         # the message already has the address.
-        code = next(
-            (
-                cause.errno
-                for cause in reversed(causes)
-                if isinstance(cause, OSError) and cause.errno
-            ),
-            0,
-        )
+        code = 0
+        for cause in causes:
+            # The last one with a number is the innermost: the error of the socket itself.
+            if isinstance(cause, OSError) and cause.errno:
+                code = cause.errno
         words = excerpt(os.strerror(code) if code else str(error)) or type(error).__name__
         return f" cannot be reached ({words})", FailureKind.UNREACHABLE
     words = excerpt(str(error)) or type(error).__name__

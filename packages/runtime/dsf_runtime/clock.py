@@ -106,6 +106,7 @@ class HubClock:
             self.known = False
             return
         bounds = stated - received, stated + 1 - sent
+        # What the local clock would say of the hub, if it is right within these bounds.
         by_local = _within(bounds, local - now)
         if self._ahead is None:
             self._ahead = by_local
@@ -122,6 +123,7 @@ class HubClock:
         else:
             claim = _StatedTime.of(self._claim, bounds, ahead=ahead, now=now)
             self._claim = claim
+            # Both are needed: ten answers of one second may come from one API server that is wrong.
             if claim.answers >= CONFIRM_ANSWERS and now - claim.since >= CONFIRM_SECONDS:
                 self._ahead = claim.ahead
                 self._confirmed = True

@@ -195,18 +195,18 @@ class Informer(Generic[T]):
         seen = self.marks()
 
         def take(raw: msgspec.Raw) -> None:
-            key, item = self._read(raw)
+            key, kept = self._read(raw)
             seen.add(key)
-            if item is None:
+            if kept is None:
                 return
             before = items.get(key)
             # Of a later list most items did not change.
-            if before == item:
+            if before == kept:
                 return
-            items[key] = item
+            items[key] = kept
             # Of the first list nobody hears until it is complete.
             if items is self._items:
-                self._changed(key, before, item)
+                self._changed(key, before, kept)
 
         version = await self.api.list(self.path, take, **self.selector)
         # Spread, because a reconciler has a dozen informers that started together.
@@ -301,7 +301,7 @@ class Informer(Generic[T]):
         If the object cannot be read, the earlier item, or None.
         """
         try:
-            key, item = self.project(raw)
+            key, kept = self.project(raw)
         except UNREADABLE as error:
             head = msgspec.json.decode(raw, type=_Versioned).metadata
             key = self.key(head.namespace, head.name)
@@ -312,7 +312,7 @@ class Informer(Generic[T]):
             self._unreadable[key] = reason
             return key, self._items.get(key)
         self._unreadable.pop(key, None)
-        return key, item
+        return key, kept
 
     def _changed(self, key: str, before: T | None, item: T | None) -> None:
         for listener in self._listeners:
@@ -339,15 +339,15 @@ class Informer(Generic[T]):
             return ""
         # The object of a bookmark has nothing but a resourceVersion.
         if kind != "BOOKMARK":
-            key, item = self._read(raw)
+            key, kept = self._read(raw)
             if kind == "DELETED":
                 self._unreadable.pop(key, None)
                 self._changed(key, self._items.pop(key, None), None)
-            elif item is not None:
+            elif kept is not None:
                 before = self._items.get(key)
-                if before != item:
-                    self._items[key] = item
-                    self._changed(key, before, item)
+                if before != kept:
+                    self._items[key] = kept
+                    self._changed(key, before, kept)
         return head.metadata.resource_version or version
 
 

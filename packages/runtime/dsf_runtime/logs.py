@@ -29,6 +29,8 @@ class TextFormatter(logging.Formatter):
         lines = [f"{_time(record)} {record.levelname} {record.getMessage()}{suffix}"]
         if record.exc_info:
             lines += self.formatException(record.exc_info).splitlines()
+        # A message may quote what a stranger answered: a line break in it must not begin a line of
+        # the log that looks like one of ours.
         return printable_lines(lines).removesuffix("\n")
 
 
@@ -66,6 +68,7 @@ def configure(*, package: str, formatter: logging.Formatter, level: str = "info"
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     root = logging.getLogger()
+    # Replaced and not added: a library that configured logging on import would print lines twice.
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
     for name in (package, RUNTIME):

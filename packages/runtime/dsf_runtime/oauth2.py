@@ -177,10 +177,12 @@ class AccessTokens:
             if kept.client != client:
                 self._kept[key] = kept = _KeptToken(lock=kept.lock, client=client)
             now = monotonic()
+            # Another caller may have replaced the refused token already.
             if refused and kept.token == refused and now - kept.since >= REFUSED_SECONDS:
                 kept.renew = kept.until = now
             if now < kept.renew:
                 return kept.token
+            # After a failure nothing is asked for a while. Until its end the old token still works.
             if now < kept.retry:
                 if now < kept.until:
                     return kept.token
@@ -190,6 +192,7 @@ class AccessTokens:
                 body = await ask(client)
                 token, seconds = _read(body, client)
             except TokenError as error:
+                # The request may have taken its whole time-out.
                 now = monotonic()
                 kept.failures += 1
                 kept.fault = client.hide(str(error))
@@ -198,6 +201,7 @@ class AccessTokens:
                 if now < kept.until:
                     LOG.warning("%s; the old access token is used until its end", kept.fault)
                     return kept.token
+                # Without the cause, whose text may hold the secret.
                 raise TokenError(kept.fault, client_refused=error.client_refused) from None
             early = min(EARLY_SECONDS, seconds / 4)
             self._kept[key] = _KeptToken(

@@ -63,6 +63,8 @@ class PageServer:
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - asyncio runs this as a task
+        # A peer that opens connections and sends nothing must not lock out the kubelet: its probes
+        # would fail, and restart the pod.
         if len(self.connections) >= MAX_CONNECTIONS:
             oldest = next(iter(self.connections))
             del self.connections[oldest]
@@ -101,6 +103,7 @@ class PageServer:
         headers = {
             "Content-Type": page.content_type,
             "Content-Length": str(sum(len(part) for part in page.parts)),
+            # One request for each connection: probes and scrapes come seconds apart.
             "Connection": "close",
             **page.headers,
         }

@@ -84,6 +84,7 @@ class Paging:
         if self._limit == 1:
             msg = f"GET {path}: one object has more than {ANSWER_BYTES} bytes"
             raise ApiError(msg, kind=FailureKind.INVALID_BODY)
+        # By four: each attempt in vain has read MAX_PAGE_BYTES, so there should be few of them.
         self._limit = max(1, self._limit // 4)
 
     def arrived(self, content: bytes, *, more: str | None = None) -> None:

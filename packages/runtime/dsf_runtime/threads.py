@@ -24,6 +24,8 @@ class Threads(ThreadPoolExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Returns at once."""
+        # asyncio.run waits for the default executor, and a look-up of a name whose DNS server is
+        # away may hang for longer than the grace period of a pod.
         del wait, cancel_futures
         super().shutdown(wait=False, cancel_futures=True)
 
@@ -45,6 +47,7 @@ def leave(code: int) -> int:
     if not any(thread.name.startswith(NAME) for thread in threading.enumerate()):
         return code
     log.warning("a name look-up or a file access still hangs, ending the process anyway")
+    # os._exit ends the process without what Python does at its end, so buffers are written first.
     logging.shutdown()
     sys.stdout.flush()
     os._exit(code)

@@ -199,8 +199,10 @@ class ScorerApp:
             ),
         }
         if path not in pages:
-            known = ", ".join([f"POST {self.path}", *(f"GET {page}" for page in pages)])
-            return failure(404, f"there is no {path[:200]} here; this scoring API answers {known}")
+            answered = ", ".join([f"POST {self.path}", *map("GET {}".format, pages)])
+            return failure(
+                404, f"there is no {path[:200]} here; this scoring API answers {answered}"
+            )
         if method not in {"GET", "HEAD"}:
             return failure(405, f"{path} is answered on GET", headers={"allow": "GET, HEAD"})
         return pages[path]()
@@ -211,6 +213,7 @@ class ScorerApp:
         return msgspec.json.encode(structs.replace(self._config, scoring=scoring))
 
     def _health(self) -> Response:
+        # Without a usable token file every scoring request would be refused, so it is not healthy.
         try:
             settings.accepted(self.settings)
         except RefusedError as refusal:

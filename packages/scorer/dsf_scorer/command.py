@@ -196,10 +196,10 @@ def _new(args: argparse.Namespace) -> int:
     if directory is None:
         directory = Path(args.name)
     try:
-        written = create(args.name, directory)
+        files = create(args.name, directory)
     except OSError as error:
         raise ScorerError(f"{directory}: {error.strerror}") from error
-    for path in written:
+    for path in files:
         print(printable(path))
     print(
         f"\nnext:\n  cd {printable(directory)}\n  pytest\n  dsf-scorer run scorer:app\n  dsf-scorer"

@@ -77,6 +77,7 @@ class Decorator(Generic[F]):
                     path=path, params=ConfigScoringParams(name=name, interval=interval_seconds)
                 ),
             )
+            # On import, so that a mistake shows in the author's test and not on a cluster.
             check_definition(config)
             return ScorerApp(
                 config=config,

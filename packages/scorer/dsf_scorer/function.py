@@ -135,10 +135,15 @@ def encode(returned: object, *, series: int) -> Scored:
             "a batch scorer returns an iterable of Score(metric, score), got"
             f" {type(returned).__name__}"
         )
-    results = [_checked(result) for result in returned]
-    kept = [result for result in results if math.isfinite(result.score)]
-    body = msgspec.json.encode({"results": kept})
-    return Scored(body=body, series=series, results=len(kept), dropped=len(results) - len(kept))
+    results: list[ScoringResult] = []
+    dropped = 0
+    for result in map(_checked, returned):
+        if math.isfinite(result.score):
+            results.append(result)
+        else:
+            dropped += 1
+    body = msgspec.json.encode({"results": results})
+    return Scored(body=body, series=series, results=len(results), dropped=dropped)
 
 
 def _checked(result: object) -> ScoringResult:
@@ -183,14 +188,20 @@ class Function:
 
         Raises RefusedError for a bad one, and any error of the author's function.
         """
+        # Decoding and encoding megabytes would hold up the event loop, and with it /healthz.
         series, extra = await asyncio.to_thread(self._read, body, max_series)
         inputs: list[Any] = series if self._each else [series]
         if self.is_async:
-            found = [await self._function(one, *extra) for one in inputs]
+            returned: list[Any] = []
+            for argument in inputs:
+                returned.append(await self._function(argument, *extra))
         else:
-            found = await asyncio.to_thread(lambda: [self._function(one, *extra) for one in inputs])
-        results = _labelled(series, found) if self._each else found[0]
+            returned = await asyncio.to_thread(self._call_each, inputs, extra)
+        results = _labelled(series, returned) if self._each else returned[0]
         return await asyncio.to_thread(encode, results, series=len(series))
+
+    def _call_each(self, inputs: list[Any], extra: tuple[Any, ...]) -> list[Any]:
+        return [self._function(argument, *extra) for argument in inputs]
 
     def _read(
         self, body: bytes | bytearray, max_series: int
@@ -200,22 +211,23 @@ class Function:
         The value is of any type that msgspec knows, and a dict without annotation. A Struct with
         ``forbid_unknown_fields=True`` catches misspelt names.
         """
-        series, given = decode(body, max_series=max_series)
+        series, arguments = decode(body, max_series=max_series)
         parameter = self._parameter
         if parameter is None:
-            if given:
+            # Ignored, they would be settings that have no effect, and nobody would notice.
+            if arguments:
                 raise RefusedError(
                     "this scorer takes no arguments; remove scoring.arguments from its"
                     " DynamicScorer"
                 )
             return series, ()
-        if given is None and parameter.default is not parameter.empty:
+        if arguments is None and parameter.default is not parameter.empty:
             return series, (parameter.default,)
         expected: Any = parameter.annotation
         if expected is parameter.empty:
             expected = dict[str, Any]
         try:
-            return series, (msgspec.convert(given or {}, expected, str_keys=True),)
+            return series, (msgspec.convert(arguments or {}, expected, str_keys=True),)
         except msgspec.ValidationError as error:
             raise RefusedError(
                 f"{_below(str(error), 'arguments')} (scoring.arguments of the DynamicScorer)"

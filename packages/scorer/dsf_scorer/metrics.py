@@ -24,6 +24,8 @@ class Metrics:
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
     def __init__(self, *, score_name: str) -> None:
+        # Not the registry of the process: an application may mount several scorers, and has metrics
+        # of its own.
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         self._name = score_name

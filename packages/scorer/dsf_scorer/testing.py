@@ -118,6 +118,7 @@ async def exchange(
     incoming: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
+        # An ASGI server says so when the client closes the connection after its answer.
         if not incoming:
             return {"type": "http.disconnect"}
         return incoming.pop(0)

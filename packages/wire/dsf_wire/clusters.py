@@ -51,6 +51,7 @@ def encode(clusters: Iterable[FleetCluster]) -> str:
     lines = []
     for cluster in sorted(clusters, key=lambda item: item.name):
         index = lists.setdefault(cluster.scorers, len(lists)) if cluster.scorers else None
+        # A cluster without scorers stays in the list: its old scores are to be deleted.
         entry = _ClusterScorers(
             name=cluster.name, scorers=index, values=dict(sorted(cluster.values.items()))
         )

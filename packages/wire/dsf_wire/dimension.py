@@ -52,11 +52,9 @@ def fixed_name(template: str, *, score_name: str) -> str | None:
     """The only item name of a format; None if it depends on labels or the cluster."""
     # An absent format is empty on the wire, as all of upstream's fields.
     template = template or DEFAULT_FORMAT
-    if any(
-        placeholder.name != "scoreName" and placeholder.name in PLACEHOLDERS
-        for placeholder in placeholders(template)
-    ):
-        return None
+    for placeholder in placeholders(template):
+        if placeholder.name != "scoreName" and placeholder.name in PLACEHOLDERS:
+            return None
     return fill(template, cluster="", score_name=score_name, labels={})
 
 

@@ -109,7 +109,7 @@ class MeasureError(ValueError):
 def _measures() -> Iterator[Measure]:
     for per_node, prefix in ((False, ""), (True, "node_")):
         for resource, suffix in _SUFFIXES.items():
-            # metrics.k8s.io reports only cpu and memory.
+            # metrics.k8s.io (metrics-server) reports only cpu and memory.
             used = get_args(OfUsage) if resource in {"cpu", "memory"} else ()
             of_resource = get_args(OfDevices if resource == "devices" else OfResource)
             for figure in (*of_resource, *used):
@@ -170,6 +170,7 @@ def selection(text: str) -> Selection:
         )
         raise MeasureError(msg, offset=match.start("label"))
     value = match["value"][1:-1]
+    # kube-state-metrics spells extended resources as metric names; a driver is a plain value.
     return Selection(measure=measure, only=value if measure.needs_devices else spelled(value))
 
 

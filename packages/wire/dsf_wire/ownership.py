@@ -63,14 +63,14 @@ def other_writers(
     ``labelled``: with our label. ``scored``: with scores.
     """
     status_entries = [entry for entry in entries if entry.subresource == STATUS]
+    # Upstream's agent (f5844b9) writes without an entry. Ours always sets its label.
     if scored and not status_entries and not labelled:
         return (UNNAMED,)
     # After the first apply, what was there before is listed with the manager `before-first-apply`,
     # which co-owns every item: it is another writer, too.
-    return tuple(
-        ScoreWriter(
-            manager=entry.manager, at=None if entry.time is None else entry.time.timestamp()
-        )
-        for entry in status_entries
-        if not entry.ours
-    )
+    writers: list[ScoreWriter] = []
+    for entry in status_entries:
+        if not entry.ours:
+            at = None if entry.time is None else entry.time.timestamp()
+            writers.append(ScoreWriter(manager=entry.manager, at=at))
+    return tuple(writers)

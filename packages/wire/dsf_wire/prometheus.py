@@ -64,6 +64,7 @@ class PrometheusRequest:
         ``parameters`` of the source, and those of the endpoint's own URL, are always in the URL,
         where proxies that check a tenant read them. ``posts``: whether the endpoint accepts POST.
         """
+        # GET where it fits, because some proxies let nothing else pass.
         form = urlencode(question)
         parts = urlsplit(endpoint)
         own = "&".join(filter(None, (parts.query, urlencode(parameters))))
@@ -109,9 +110,11 @@ def parameters_fault(parameters: Mapping[str, str]) -> str:
     """Why a source cannot have these URL parameters; empty if it can."""
     if len(parameters) > MAX_PARAMETERS:
         return f"there are {len(parameters)} parameters, more than {MAX_PARAMETERS}"
-    return next(
-        filter(None, (parameter_fault(name, value) for name, value in parameters.items())), ""
-    )
+    for name, value in parameters.items():
+        fault = parameter_fault(name, value)
+        if fault:
+            return fault
+    return ""
 
 
 class Data(msgspec.Struct, rename="camel"):

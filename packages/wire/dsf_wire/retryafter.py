@@ -47,4 +47,5 @@ def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
         if date is None:
             return None
         seconds = date - now
+    # A date in the past asks for nothing. One far in the future must not stop a program for ever.
     return min(max(0.0, seconds), MAX_RETRY_AFTER)

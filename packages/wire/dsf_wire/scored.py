@@ -138,6 +138,8 @@ _UNREACHABLE: Final = frozenset(
 
 def scored_reason(reason: Reason, *, stage: Stage) -> ScoredReason:
     """The condition's reason for a failure of an agent."""
+    # The same word means another thing in each stage: `unreachable` may be the source, the scoring
+    # API or the hub, and each has another owner.
     if stage == "publish":
         too_large = reason is Reason.TOO_LARGE
         return ScoredReason.TOO_LARGE if too_large else ScoredReason.PUBLISH_FAILED
@@ -163,4 +165,5 @@ def known_reason(text: str) -> ScoredReason:
     try:
         return ScoredReason(text)
     except ValueError:
+        # Reasons become values of a metric's label, so strangers' words must not multiply them.
         return ScoredReason.OTHER

@@ -67,6 +67,8 @@ def without_nulls(data: Any, levels: int = _CONFIG_LEVELS) -> Any:  # noqa: ANN4
     # Below that no field of ours follows, and a page of others may nest without end.
     if not isinstance(data, dict) or levels == 0:
         return data
-    return {
-        key: without_nulls(value, levels - 1) for key, value in data.items() if value is not None
-    }
+    present: dict[Any, Any] = {}
+    for key, value in data.items():
+        if value is not None:
+            present[key] = without_nulls(value, levels - 1)
+    return present

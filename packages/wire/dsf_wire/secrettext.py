@@ -27,6 +27,8 @@ def header_secret(raw: bytes | str) -> str:
     """
     text = _text(raw).strip()
     _check_one_line(text)
+    # A header is bytes, and libraries encode other characters differently: the server would get
+    # another token.
     if not text.isascii() or not text.isprintable():
         raise SecretFault("has a character that is not allowed in an HTTP header")
     return text

@@ -183,7 +183,8 @@ class ScorerSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     location: str = ""
     score_destination: str = ""
     score_dimension_format: str = ""
-    # Upstream's fields end here.
+    # Upstream's fields end here. Its agent (f5844b9) ignores those below. None is not written, so a
+    # scorer without our extras has upstream's keys alone.
     scoring_arguments: dict[str, Any] | None = None
     score_range: ScoreRange | None = None
     score_aggregation: str | None = None
@@ -297,11 +298,9 @@ def decode(text: str | bytes) -> Decoded:
             # null means absent: Go writes it for a nil pointer.
             present = {key: value for key, value in entry.items() if value is not None}
             summary = msgspec.convert(present, ScorerSummary)
-            reason = (
-                ""
-                if summary.name and summary.score_name
-                else "name and scoreName must not be empty"
-            )
+            reason = ""
+            if not summary.name or not summary.score_name:
+                reason = "name and scoreName must not be empty"
             # The first entry stays: a second one by mistake must not end a scorer that runs.
             if summary.name in seen:
                 reason = f"entry {seen[summary.name]} already has the name {summary.name!r}"

@@ -27,21 +27,19 @@ def printable(value: object, *, most: int | None = None) -> str:
         # more than fits shows below that something was cut.
         text = text[: most + 1]
     if not text.isprintable():
-        text = "".join(
-            character
-            if character.isprintable()
-            else character.encode("unicode_escape").decode("ascii")
-            for character in text
-        )
+        text = "".join(map(_escaped, text))
     if _COMMAND in text:
         text = text.replace(_COMMAND, "\\x23#[")
-    if "::" in text:
-        text = (
-            _COMMAND_AT_START.sub(r"\1\\x3a", text, count=1)
-            if _COMMAND_AT_START.match(text)
-            else text
-        )
+    # The cheap test first: this runs for every line of a log.
+    if "::" in text and _COMMAND_AT_START.match(text):
+        text = _COMMAND_AT_START.sub(r"\1\\x3a", text, count=1)
     return text if most is None or len(text) <= most else text[: most - len(_CUT)] + _CUT
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def printable_lines(lines: Iterable[str]) -> str:
@@ -55,17 +53,17 @@ def printable_json(text: str) -> str:
         text = text.replace(_COMMAND, "\\u0023#[")
     if text.isascii() and "\x7f" not in text:  # JSON has no other control characters
         return text
-    return "\n".join(
-        line
-        if line.isprintable()
-        else "".join(
-            character if character.isprintable() else _json(character) for character in line
-        )
-        for line in text.split("\n")
-    )
+    lines: list[str] = []
+    for line in text.split("\n"):
+        # Most lines are printable as they are, and this is the quick way to see it.
+        lines.append(line if line.isprintable() else "".join(map(_json, line)))
+    return "\n".join(lines)
 
 
 def _json(character: str) -> str:
+    """A character of a JSON string, escaped unless it is printable."""
+    if character.isprintable():
+        return character
     # JSON escapes characters beyond the first 65,536 as two surrogates.
     pairs = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{pairs[start : start + 4]}" for start in range(0, len(pairs), 4))

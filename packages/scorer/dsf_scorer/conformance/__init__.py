@@ -94,6 +94,7 @@ def _unknown(plain: dict[str, Any], shape: type[msgspec.Struct], path: str) -> I
     for key, value in plain.items():
         if key not in hints:
             yield f"{path}.{key}"
+        # Only sections are objects: the page was converted to the shape before.
         elif isinstance(value, dict):
             yield from _unknown(value, hints[key], f"{path}.{key}")
 
@@ -115,6 +116,7 @@ def _judged(page: ScorerConfig, target: Target) -> Iterator[Finding]:
     if kind == "None" and asks:
         message = "source.type is None, so source.params.query is never asked"
         yield Finding(check, WARNING, message, "remove one of them")
+    # A Placement names the object, and people look for the name that they wrote.
     if name.strip() and sanitise(name) != name:
         message = f"the AddOnPlacementScore of {name!r} is called {sanitise(name)!r}"
         yield Finding("config.score-name", WARNING, message, "use a-z, 0-9, . and -")
@@ -194,6 +196,7 @@ def check(
         client, target, required=needs_config, judge_query=judge_query
     )
     findings += page_findings
+    # A page must not decide where the token of the person who checks it goes.
     url = target.scoring_url or _scoring_url(target, config)
     if config is not None and not target.scoring_url and other_origin(config.scoring, target):
         host = config.scoring.host

@@ -206,6 +206,7 @@ class Client:
                 except (BrokenPipeError, ConnectionResetError):
                     # A server may answer 413 and close the connection before it has read the body.
                     # Its answer can be read.
+                    # Without a socket there is no connection, and so nothing to read.
                     if connection.sock is None:
                         raise
                 reply = _answer(connection.getresponse())
@@ -229,6 +230,7 @@ def _answer(response: http.client.HTTPResponse) -> Reply:
     content = response.read(MAX_ANSWER_BYTES + 1)
     if len(content) > MAX_ANSWER_BYTES:
         return Reply(fault=f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
+    # http.client returns what there is when a server closes the connection early.
     declared = response.getheader("content-length", "")
     if declared.isascii() and declared.isdigit() and len(content) < int(declared):
         return Reply(fault=f"the answer ended after {len(content)} of {declared} bytes")

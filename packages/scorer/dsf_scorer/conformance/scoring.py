@@ -66,10 +66,13 @@ class Sample:
 def nodes(count: int) -> list[dict[str, Any]]:
     """A series with a slow curve for each of so many nodes. 10,000 series have 17 MB."""
     values = [round(0.2 + 0.001 * point, 3) for point in range(POINTS)]
-    return [
-        series(values, node=f"node-{number}", namespace="default", pod=f"pod-{number}")
-        for number in range(count)
-    ]
+    made_up: list[dict[str, Any]] = []
+    for number in range(count):
+        # Labels that scorers often read. What each needs is not known here.
+        made_up.append(
+            series(values, node=f"node-{number}", namespace="default", pod=f"pod-{number}")
+        )
+    return made_up
 
 
 class _MatrixData(msgspec.Struct):
@@ -156,6 +159,8 @@ def check(
     if reply.status != 200:
         return
     mistaken = 0
+    # A scorer without a query may answer any body in the same way. That is one notice, and not a
+    # warning for each malformed body.
     for row in _rows(sample, guarded=bool(endpoint.token), large=large):
         finding = _judged(row, endpoint.send(row))
         malformed = (row.method, row.expected) == ("POST", "refusal")
@@ -173,10 +178,10 @@ def check(
 
 
 def _rows(sample: Sample, *, guarded: bool, large: int) -> Iterator[Row]:
-    for name, what, data in _odd(sample):
+    for name, subject, data in _odd(sample):
         yield Row(
             name=f"scoring.{name}",
-            what=what,
+            what=subject,
             body=sample.body(data),
             hint="agents count that as a failed run, and no series of the cluster is scored; leave"
             " out what cannot be scored",
@@ -304,8 +309,12 @@ def _sample(reply: Reply, sample: Sample, *, token: str) -> Iterator[Finding]:
     )
     if reply.has_mark:
         yield byte_order_mark("scoring.byte-order-mark")
-    outside = sum(not SCORE_MIN <= result.score <= SCORE_MAX for result in results)
-    labels = {tuple(result.metric.get(label, "") for label in LABELS) for result in results}
+    outside = 0
+    distinct: set[tuple[str, ...]] = set()
+    for result in results:
+        outside += not SCORE_MIN <= result.score <= SCORE_MAX
+        # An absent label and an empty one are the same for Prometheus, and for agents.
+        distinct.add(tuple(result.metric.get(label, "") for label in LABELS))
     if reply.media != "application/json":
         yield Finding(
             "scoring.content-type",
@@ -321,9 +330,9 @@ def _sample(reply: Reply, sample: Sample, *, token: str) -> Iterator[Finding]:
     if outside:
         hint = "give the DynamicScorer a scoreRange; without one they are clamped"
         yield Finding("scoring.range", WARNING, f"{outside} scores are outside -100..100", hint)
-    if len(labels) < len(results):
+    if len(distinct) < len(results):
         hint = f"results are told apart by {', '.join(LABELS)} only; choose a scoreAggregation"
-        message = f"{len(results) - len(labels)} results share their labels with another one"
+        message = f"{len(results) - len(distinct)} results share their labels with another one"
         yield Finding("scoring.duplicates", WARNING, message, hint)
     if reply.seconds > SLOW_SECONDS:
         hint = "agents give up after 30 s, and every cluster calls"
@@ -339,6 +348,7 @@ def _results(body: bytes) -> tuple[list[ScoringResult], list[str]]:
     except msgspec.ValidationError as error:
         return [], [f'{error}; expected {{"results": [{{"metric": {{...}}, "score": 1.5}}]}}']
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # Python's json module writes both unless it is told otherwise.
         if b"NaN" in body or b"Infinity" in body:
             return [], [f"not JSON: {error}; NaN and Infinity are not JSON: leave such results out"]
         return [], [f"not JSON: {error}"]
