@@ -56,6 +56,7 @@ def write_file(path: Path, content: str | bytes) -> None:
     target = path.resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+
         mode = target.stat().st_mode & 0o7777 if target.exists() else _NEW_FILE_MODE
         # In the same folder, because a rename is atomic only within a file system. The name is
         # hidden, so the reader does not take the file for a source if the process is killed. It is

@@ -61,6 +61,7 @@ class Repository:
         done = self.attempt(*arguments, stdin=stdin)
         if done.returncode != 0:
             reason = git_message(done) or f"git {arguments[0]} failed"
+            # The usual mistake, for which git's own message has no advice. See LC_ALL below.
             if "not a git repository" in reason:
                 raise RevisionError(
                     f"{self.directory}: {reason}; name the folder of the fleet repository in its"
@@ -174,12 +175,13 @@ class Repository:
 
         The commit object names them; `git rev-list --parents` leaves out those that are not there.
         """
+        # An empty line ends the header. The message behind it may have any line.
         header = self.text("cat-file", "commit", commit).partition("\n\n")[0]
-        return [
-            line.removeprefix("parent ")
-            for line in header.split("\n")
-            if line.startswith("parent ")
-        ]
+        parents: list[str] = []
+        for line in header.split("\n"):
+            if line.startswith("parent "):
+                parents.append(line.removeprefix("parent "))
+        return parents
 
     @property
     def as_shallow(self) -> tuple[str, ...]:
@@ -196,6 +198,8 @@ class Repository:
         """
         # Outside of a repository the command below fails, too, as if there were no such commit.
         self.text("rev-parse", "--git-dir")
+        # A revision comes from the command line, and may begin like an option. ^{commit} makes a
+        # tag the commit that it names.
         done = self.attempt(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
         )

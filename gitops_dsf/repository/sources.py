@@ -28,16 +28,19 @@ def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] =
     documents: list[Document] = []
     listed = Listed()
     listed.add(diagnostics)
-    known = {} if known is None else known
+    parsed_files = {} if known is None else known
     for file, text in files.items():
-        if (file, text) not in known:
-            known[file, text] = parse(file=file, text=text)
-        parsed, mistakes = known[file, text]
+        if (file, text) not in parsed_files:
+            parsed_files[file, text] = parse(file=file, text=text)
+        parsed, mistakes = parsed_files[file, text]
         documents += parsed
         listed.add(mistakes)
-    settings = next(
-        (document for document in documents if document.kind == "FleetRepository"), None
-    )
+    # The first one counts; `declare` reports further ones.
+    settings: Document | None = None
+    for document in documents:
+        if document.kind == "FleetRepository":
+            settings = document
+            break
     listed.add(misplaced(root, settings))
     return Loaded(documents=tuple(documents), diagnostics=tuple(listed.all()))
 

@@ -47,11 +47,13 @@ class Loaded:
         It is for programs that go on where a document is broken: without those sources, a
         repository looks like one from which somebody removed them.
         """
-        lost = [finding for finding in self.diagnostics if finding.code in _LOST]
-        if lost:
-            shown = [f"  {finding.position}: {finding.message}; {finding.hint}" for finding in lost]
-            lines = "\n".join(shown[:_MAX_LISTED])
-            raise RepositoryError(f"git has sources that cannot be read here:\n{lines}")
+        lines: list[str] = []
+        for finding in self.diagnostics:
+            if finding.code in _LOST:
+                lines.append(f"  {finding.position}: {finding.message}; {finding.hint}")
+        if lines:
+            listed = "\n".join(lines[:_MAX_LISTED])
+            raise RepositoryError(f"git has sources that cannot be read here:\n{listed}")
 
     def with_files(self, files: Mapping[str, str | None]) -> "Loaded":
         """The repository as it is once these texts are written; None removes a file."""
@@ -64,6 +66,7 @@ class Loaded:
                 new = load_text(text, file=file)
                 documents += new.documents
                 diagnostics += new.diagnostics
+        # Stable: the documents of one file stay in order of their lines.
         documents.sort(key=lambda document: document.file)
         return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 

@@ -42,6 +42,7 @@ def source_index(text: str, node: ScalarNode, offset: int) -> int:
 
 def _spans(text: str, start: int, end: int, style: str) -> list[tuple[int, int]]:
     """Start and end index of every character of the value that is not white space."""
+    # libyaml's marks of a block begin at its indicator, and those of a quoted text at its quotes.
     if style in {"|", ">"}:
         # The rest of the first line is the header of the block, such as `|-`.
         line_end = text.find("\n", start, end)

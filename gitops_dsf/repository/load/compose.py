@@ -62,6 +62,7 @@ def forbidden(text: str) -> Refusal | None:
 
     Does not recurse. Raises yaml.MarkedYAMLError or yaml.reader.ReaderError as `compose` does.
     """
+    # To read the events is a second pass over the text, and hardly any file has either.
     if not _could_be_deep(text) and not ("*" in text and _ALIAS.search(text)):
         return None
     parser: Any = _Composer(text)

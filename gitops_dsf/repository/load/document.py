@@ -96,15 +96,15 @@ class Document:
 
         For a missing path, the key of its nearest existing parent.
         """
-        place = self._find(path)
-        if not place.exists and place.key is not None:
-            return self._position_of(place.key)
-        return self._position_of(place.node)
+        end = self._find(path)
+        if not end.exists and end.key is not None:
+            return self._position_of(end.key)
+        return self._position_of(end.node)
 
     def key_at(self, path: FieldPath) -> Position:
         """The position of the key at a path; for list items, the item."""
-        place = self._find(path)
-        return self._position_of(place.node if place.key is None else place.key)
+        end = self._find(path)
+        return self._position_of(end.node if end.key is None else end.key)
 
     def inside(self, path: FieldPath, offset: int) -> Position:
         """The position of a character of a string value, through quotes, escapes and folding."""

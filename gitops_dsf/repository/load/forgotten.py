@@ -42,6 +42,7 @@ def forgotten(root: Path) -> Iterator[Diagnostic]:
             continue
         position = Position(file=name)
         if entry.is_dir():
+            # Close enough for a plural, a missing letter or two swapped ones, such as scorer/.
             similar_names = difflib.get_close_matches(name.lower(), FOLDERS, n=1, cutoff=0.75)
             meant = similar_names[0] if similar_names else _meant_folder(entry)
             if meant:
@@ -76,14 +77,18 @@ def _destinations(file: Path) -> list[str]:
         return []
     if not _OURS.search(text):
         return []
-    kinds = [kind.decode() for kind in _KIND.findall(text)]
-    return [FOLDER_OF_KIND[kind] for kind in kinds if kind in FOLDER_OF_KIND]
+    destinations: list[str] = []
+    for kind in map(bytes.decode, _KIND.findall(text)):
+        if kind in FOLDER_OF_KIND:
+            destinations.append(FOLDER_OF_KIND[kind])
+    return destinations
 
 
 def _meant_folder(folder: Path) -> str:
     """The source folder of most documents in a folder; empty if it holds none of ours."""
     if folder.is_symlink() or any(folder.rglob(SETTINGS_FILE)):
         return ""  # or a fleet repository of its own
+    # Sorted, because the order of a folder differs between file systems, and findings must not.
     entries = sorted(islice(folder.rglob("*"), _MAX_ENTRIES))
     files = [path for path in entries if path.name.endswith(SUFFIXES) and path.is_file()]
     documents = Counter[str]()

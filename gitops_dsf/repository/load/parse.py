@@ -109,6 +109,7 @@ class Constructor:
     def _scalar(self, node: ScalarNode) -> Any:  # noqa: ANN401 - whatever YAML holds
         text: str = node.value
         if node.tag:
+            # `!` alone says the same: a string, whatever it looks like (YAML 1.2.2, section 6.9.1).
             if node.tag not in {_STRING_TAG, "!"}:
                 self._report_tag(node)
             return text

@@ -53,6 +53,7 @@ Plain = str | int | float | bool | None
 @lru_cache(maxsize=65_536)
 def resolve_plain(text: str) -> Plain | Ambiguous:
     """Returns the value of a plain scalar, or why it must be quoted."""
+    # Most texts of a fleet are names, and end here.
     if text and text[0] not in _FIRST:
         return text
     if text in _WORDS:
@@ -78,6 +79,7 @@ def _number(text: str) -> Plain | Ambiguous:
         return Ambiguous("not a number that JSON, and so Kubernetes, can carry")
     if _FLOAT.fullmatch(text):
         value = float(text)
+        # Python reads 1e999 as infinity, which JSON cannot say.
         if value in {float("inf"), float("-inf")}:
             return Ambiguous("this number is too large for a float")
         return value

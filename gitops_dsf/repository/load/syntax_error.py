@@ -121,6 +121,7 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     if "\t" in _leading_blank(here) and re.search("token|indentation|tab", problem):
         message = "a tab in the indentation; YAML allows spaces only"
         return SyntaxMistake(line, here.index("\t"), message, "use spaces", tab=True)
+    # The most certain cause first: each of them may make libyaml say any of the texts below.
     cause = (
         _template_action(error, lines)
         or _open_quote(error, text, lines)
@@ -129,9 +130,7 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     )
     if cause is not None:
         return cause
-    explanation = next(
-        (explanation for part, explanation in _EXPLANATIONS.items() if part in problem), None
-    )
+    explanation = _explanation_of(problem)
     if explanation is None:
         message = f"not valid YAML: {error.problem or error.context or 'unreadable'}"
         return SyntaxMistake(line, column, message)
@@ -158,6 +157,13 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     if "unexpected end of stream" in problem or ("expected ',' or" in problem and is_outside):
         return at_beginning._replace(message="the bracket or quote that opens here is never closed")
     return mistake
+
+
+def _explanation_of(problem: str) -> tuple[str, str] | None:
+    for part, explanation in _EXPLANATIONS.items():
+        if part in problem:
+            return explanation
+    return None
 
 
 def _template_action(error: MarkedYAMLError, lines: list[str]) -> SyntaxMistake | None:
@@ -237,6 +243,7 @@ def _inner_quote(lines: list[str], line: int) -> SyntaxMistake | None:
 
 def _without_colon(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
     """Detects `name:value`, which YAML reads as one word."""
+    # Not https://host, in which the colon belongs to the value.
     joined = re.match(r"([A-Za-z][\w.-]*):(?!//)(\S{1,40})", lines[mistake.line][mistake.column :])
     if joined is None:
         return mistake
@@ -254,6 +261,7 @@ def _too_deep(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
         return mistake
     start = len(_leading_blank(here))
     for number in range(mistake.line - 1, -1, -1):
+        # Empty lines and comments have no indentation that counts.
         if lines[number].strip() and not lines[number].lstrip().startswith("#"):
             column = len(_leading_blank(lines[number]))
             if column >= start:

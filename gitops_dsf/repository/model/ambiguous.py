@@ -41,6 +41,7 @@ def _hint(document: Document, ambiguous: AmbiguousValue) -> dict[str, Any]:
     """The hint and edits of a finding; none if the field accepts any type."""
     path = ambiguous.path
     model = KINDS.get((document.api_version, document.kind))
+    # Kinds of other programs, and free-form parts of ours, have no types here.
     expected = scalar_types(field_at(model, path)) if model is not None else frozenset()
     if model is not None and expected == {str}:
         wanted = wanted_text(model, path, ambiguous.text)

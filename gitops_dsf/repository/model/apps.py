@@ -293,6 +293,7 @@ class ApplicationSource(Authored):
     plugin: dict[str, Any] | None = None
     """Argo CD's config management plugin options."""
 
+    # Here only what is dangerous to hand to git. Rules judge the rest, and say more.
     @field_validator("repo_url")
     @classmethod
     def _is_a_url(cls, url: str) -> str:
@@ -371,7 +372,7 @@ class Application(Ruled):
             message="write exactly one of source and sources",
             says="an application has one source or a list of sources: write exactly one of source"
             " and sources",
-            holds=lambda item: (item.source is None) != (not item.sources),
+            holds=lambda application: (application.source is None) != (not application.sources),
             json={"oneOf": [given("source"), not_empty_list("sources")]},
         ),
     )
@@ -407,9 +408,10 @@ class Application(Ruled):
         application: FieldPath = ("spec", "application")
         if self.source is not None:
             return [((*application, "source"), self.source)]
-        return [
-            ((*application, "sources", index), source) for index, source in enumerate(self.sources)
-        ]
+        placed: list[tuple[FieldPath, ApplicationSource]] = []
+        for index, source in enumerate(self.sources):
+            placed.append(((*application, "sources", index), source))
+        return placed
 
 
 class MoveCheck(ScoreReference, Ruled):

@@ -18,6 +18,8 @@ DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 SECRET_KEY = r"^[-._a-zA-Z0-9]+$"  # noqa: S105 - the alphabet of keys, not a key
 
+# A part of what `git check-ref-format` accepts. A name cannot begin with a dash, which commands of
+# git take for an option.
 BRANCH = r"^[a-zA-Z0-9_]([-_+#@=a-zA-Z0-9]|[./][-_+#@=a-zA-Z0-9])*$"
 HOST_GLOB = r"^[^\s/:]+$"
 MOMENT: Final = r"^2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$"
@@ -113,10 +115,9 @@ class LabelSelector(Authored):
     @property
     def compiled(self) -> Selector:
         """The compiled selector. What Kubernetes would reject is reported by separate rules."""
-        requirements = [
-            HubRequirement(term.key, term.operator, tuple(term.values))
-            for term in self.match_expressions
-        ]
+        requirements: list[HubRequirement] = []
+        for term in self.match_expressions:
+            requirements.append(HubRequirement(term.key, term.operator, tuple(term.values)))
         return Selector.of(self.match_labels, requirements)
 
     def matches(self, labels: Labels) -> bool:

@@ -112,11 +112,10 @@ class Declared:
 
         A ScoredApplication with a ref is none, because it uses the decision of another object.
         """
-        applications = [
-            application
-            for application in self.applications
-            if application.value.spec.placement.ref is None
-        ]
+        applications: list[RankingItem] = []
+        for application in self.applications:
+            if application.value.spec.placement.ref is None:
+                applications.append(application)
         return (*applications, *self.scored_placements)
 
     @property

@@ -72,7 +72,11 @@ def find_dialects(document: Document) -> list[Dialect]:
 
 def explains(dialect: Dialect, path: FieldPath) -> bool:
     """Whether a mistake at a path is one of an older spelling, or comes of it."""
-    return any(path[: len(place)] == place for place in (dialect.path, *dialect.replaces))
+    # A mistake below such a path is one of the same spelling.
+    for explained in (dialect.path, *dialect.replaces):
+        if path[: len(explained)] == explained:
+            return True
+    return False
 
 
 def _renamed(path: FieldPath, new: str, *, message: str = "") -> Dialect:
@@ -105,6 +109,7 @@ def _endpoints(spec: dict[str, Any]) -> Iterator[Dialect]:
             continue
         path: FieldPath = ("spec", section, "endpoint")
         moves = [Edit((*path, name), to=("spec", section, name)) for name in endpoint]
+        # Where both spellings are there, nobody but the author knows which one is meant.
         clash = any(name in spec[section] for name in endpoint)
         message = f"{section}.endpoint is the spelling of an older text"
         hint = f"write its fields ({', '.join(endpoint)}) directly below {section}"
@@ -124,6 +129,7 @@ def _arguments(spec: dict[str, Any]) -> Iterator[Dialect]:
     if not isinstance(params, dict) or not params or "arguments" in spec["scoring"]:
         return
     ours = ("name", "interval")
+    # A misspelt name of ours says that the section is ours, with a mistake in it.
     if any(name in ours or did_you_mean(str(name), ours) for name in params):
         return
     message = f"scoring.params holds {', '.join(params)}, which are arguments of the scoring API"
@@ -165,7 +171,8 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
     has_endpoint = value_at(spec, ("source", "endpoint")) or value_at(spec, ("scoring", "endpoint"))
     if "name" not in spec and not has_endpoint:
         return
-    written = {str(name).lower() for name, value in spec.items() if value is not None}
+    # In any case of letters: Go's names of fields are reported as such.
+    present = {str(name).lower() for name, value in spec.items() if value is not None}
     host = value_at(spec, ("scoring", "endpoint", "host")) or value_at(spec, ("scoring", "host"))
     values = {
         "description": spec.get("name") or "scores from the metrics of the source",
@@ -176,7 +183,7 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
     }
     for name, value in values.items():
         path: FieldPath = ("spec", name)
-        if name.lower() not in written and isinstance(value, str):
+        if name.lower() not in present and isinstance(value, str):
             message = f"{name} is missing, as in an older text"
             yield Dialect(path, message, f"write {name}: {value}", (Edit(path, value=value),))
     has_interval = value_at(spec, ("scoring", "params", "interval"))

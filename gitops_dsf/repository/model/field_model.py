@@ -128,9 +128,11 @@ def places_elsewhere(model: type[BaseModel], path: FieldPath) -> list[FieldPath]
     if owner is None:
         return []
     for level in _objects_below(owner):
-        places = [
-            (*path[:-1], *below.path, name) for below in level if name in field_names(below.model)
-        ]
+        places: list[FieldPath] = []
+        for below in level:
+            if name in field_names(below.model):
+                places.append((*path[:-1], *below.path, name))
+        # A field that is nearer is more likely meant than one of the same name further down.
         if places:
             return places
     return []
@@ -160,6 +162,7 @@ def _next_level(level: Iterable[_Below]) -> Iterator[_Below]:
 def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
     """Each documented field, as Python names it, with its docstring; also those of base classes."""
     docs: dict[str, str] = {}
+    # Base classes first, so that a class that declares a field again describes it.
     for owner in reversed(model.__mro__):
         if issubclass(owner, Authored):
             docs |= _classes(owner.__module__).get(owner.__name__, {})

@@ -49,6 +49,7 @@ class Ruled(Authored):
 
 def rules_of(model: str) -> tuple[Rule, ...]:
     """The rules of a model, by its name; none if it has none."""
+    # Schemas name models by their title, so the class is looked for among the subclasses.
     pending = [Ruled]
     while pending:
         ruled = pending.pop()

@@ -39,6 +39,7 @@ class ScorerLockSpec(Authored):
 
     config_url: Annotated[str, Field(alias="configURL")]
     """URL of the page."""
+    # Every field may be absent: what the page leaves out, the scorer's own spec says.
     config: LockedConfig
     """Content of the page."""
 

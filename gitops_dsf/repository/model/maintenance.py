@@ -50,8 +50,8 @@ class MaintenanceSpec(Ruled):
     rules = (
         Rule(
             message="write exactly one of clusters, clusterSelector and applications",
-            holds=lambda item: (
-                [item.clusters, item.cluster_selector, item.applications].count(None)
+            holds=lambda spec: (
+                [spec.clusters, spec.cluster_selector, spec.applications].count(None)
                 == len(_SUBJECTS) - 1
             ),
             json={"oneOf": list(map(given, _SUBJECTS))},
@@ -59,13 +59,14 @@ class MaintenanceSpec(Ruled):
         Rule(
             message="applications can be frozen only: write action: Freeze, or name clusters",
             path=("action",),
-            holds=lambda item: item.applications is None or item.action == "Freeze",
+            holds=lambda spec: spec.applications is None or spec.action == "Freeze",
             json={"anyOf": [{"not": given("applications")}, having("action", {"const": "Freeze"})]},
         ),
         Rule(
             message="write either start and end, or schedule",
-            holds=lambda item: (
-                {item.start is None, item.end is None} == {item.schedule is not None}
+            # Both times are there without a schedule, and neither with one.
+            holds=lambda spec: (
+                {spec.start is None, spec.end is None} == {spec.schedule is not None}
             ),
             json={
                 "oneOf": [

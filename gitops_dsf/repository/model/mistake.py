@@ -142,6 +142,7 @@ def written_path(error: ErrorDetails, data: Any) -> FieldPath:  # noqa: ANN401 -
     """
     path: list[str | int] = []
     value: Any = data
+    # A missing field is in no document: it is always the last part of the loc.
     last = len(error["loc"]) - 1
     for index, part in enumerate(error["loc"]):
         if _holds(value, part):
@@ -215,8 +216,8 @@ def _unknown_field(path: FieldPath, *, model: type[Authored], document: Document
     if places:
         hint = f"did you mean {' or '.join(places)}?"
     else:
-        known = f"known here: {names_text(siblings, most=12)}"
-        hint = did_you_mean(str(path[-1]), siblings) or known
+        hint = did_you_mean(str(path[-1]), siblings)
+        hint = hint or f"known here: {names_text(siblings, most=12)}"
     message = f"{path[-1]} is not a field of {dotted(path[:-1]) or document.kind}"
     return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint)
 
@@ -238,8 +239,9 @@ def _wrong_type(
 ) -> Diagnostic:
     """The finding for a value of a type that the field does not take."""
     expected = " or ".join(dict.fromkeys([*types, *rules]))
-    written = document.written(path)
-    hint, mended = _mend(types, path, value, written)
+    # `1.10` is the number 1.1, and in quotes it must stay 1.10.
+    source_text = document.written(path)
+    hint, mended = _mend(types, path, value, source_text)
     if isinstance(mended, str) and (wanted := wanted_text(model, path, mended)):
         # The quoted text would be the next mistake.
         hint = wanted
@@ -250,7 +252,7 @@ def _wrong_type(
         hint = hint or _list_of(model, path, value)
     elif isinstance(value, str) and re.fullmatch(r"-?[0-9.]+ ?%", value):
         hint = _without_percent(model, path, value)
-    message = f"{dotted(path)} must be {expected}, not {_kind(value, written)}"
+    message = f"{dotted(path)} must be {expected}, not {_kind(value, source_text)}"
     edits = () if mended is None else (Edit(path, value=mended),)
     hint = hint or _describe(model, path)
     return codes.WRONG_TYPE.at(document.at(path), message, hint, edits=edits)
@@ -287,12 +289,12 @@ def _mend(
 def _list_of(model: type[BaseModel], path: FieldPath, value: object) -> str:
     """How to write a list of the one item that was written; empty if it is no item of the list."""
     name = path[-1]
-    item = (*path, 0)
-    fields = model_at(model, item)
+    first_item = (*path, 0)
+    fields = model_at(model, first_item)
     if fields is None:
         # One name: a text with commas or spaces may be meant as several items.
         is_name = isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9./-]*", value)
-        takes_text = str in scalar_types(field_at(model, item))
+        takes_text = str in scalar_types(field_at(model, first_item))
         return f'write ["{value}"]: {name} is a list' if is_name and takes_text else ""
     if not isinstance(value, dict) or not value or not value.keys() <= {*field_names(fields)}:
         return ""
@@ -303,6 +305,7 @@ def _list_of(model: type[BaseModel], path: FieldPath, value: object) -> str:
 def _object_for(model: type[BaseModel], path: FieldPath, *, value: bool) -> str:
     """What to write in place of `true` or `false` for a section that has fields."""
     name = path[-1]
+    # `false` says that the part is not wanted, which is what leaving it out says.
     if not value:
         return f"remove {name}"
     section = model_at(model, path)

@@ -47,6 +47,8 @@ class PodToleration(Authored):
     toleration_seconds: int | None = None
     """Seconds after which the pod is evicted, with the effect NoExecute."""
 
+    # The API server refuses such a pod only when Argo CD applies it, or on each cluster when OCM
+    # installs the add-on.
     @model_validator(mode="after")
     def _as_kubernetes_takes_it(self) -> Self:
         if not self.key and self.operator != "Exists":

@@ -178,6 +178,7 @@ class MetricStore(Authored):
         if self.auth is None:
             return ()
         auth = self.auth
+        # All are mounted as files, so the renderer must know each of them.
         references = (
             auth.token_secret_ref,
             auth.ca_config_map_ref,

@@ -213,6 +213,7 @@ class Proxy(Authored):
                 raise FieldError(msg, name)
         if not any(urls.values()):
             raise ValueError("no proxy is named: write httpProxy or httpsProxy")
+        # OCM hands the text on to the pod as it is, where a part that makes no sense is ignored.
         for entry in entry_faults(self.no_proxy.split(",")):
             msg = (
                 f"noProxy has {entry}: write names, addresses or ranges, such as .svc,10.96.0.0/12"
@@ -257,6 +258,7 @@ class OpenTelemetry(Authored):
                 raise FieldError(msg, name)
         attributes = self.resource_attributes
         doubled = {name for name in attributes if attributes.count(name) > 1}
+        # The smallest one, because a set has no order and findings must not differ between runs.
         if doubled:
             msg = f"{min(doubled)} is listed twice, and Prometheus refuses such a list: remove one"
             raise FieldError(msg, "resourceAttributes")
@@ -306,8 +308,12 @@ class AgentRollout(Authored):
     @property
     def changed(self) -> dict[str, Any]:
         """What it says, by the name of the field of `Agent`."""
-        values = ((name, getattr(self, name)) for name in ROLLOUT_FIELDS)
-        return {name: value for name, value in values if value is not None}
+        values: dict[str, Any] = {}
+        for name in ROLLOUT_FIELDS:
+            value = getattr(self, name)
+            if value is not None:
+                values[name] = value
+        return values
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
@@ -479,6 +485,7 @@ class FleetRepositorySpec(Authored):
 
     @model_validator(mode="after")
     def _reconciler_can_start(self) -> Self:
+        # pydantic takes one error of a validator, so the first mistake is reported.
         for mistake in self._branch_mistakes():
             raise mistake
         for mistake in self._push_mistakes():
@@ -499,6 +506,7 @@ class FleetRepositorySpec(Authored):
                 "output",
                 "branch",
             )
+        # The branch of snapshots is forced, to keep its history short.
         if state.enabled and state.branch == people:
             yield FieldError(
                 f"reconciler.state.branch is git.targetRevision ({people}): its content would be"

@@ -255,12 +255,12 @@ class ScoreRange(Ruled):
             " outputMax",
             says="min {0.min:g} must be below max {0.max:g}; for scores where lower is better swap"
             " outputMin and outputMax",
-            holds=lambda found: found.min < found.max,
+            holds=lambda mapping: mapping.min < mapping.max,
             cel="self.min < self.max",
         ),
         Rule(
             message="outputMin and outputMax are equal: every cluster would have the same score",
-            holds=lambda found: found.output_min != found.output_max,
+            holds=lambda mapping: mapping.output_min != mapping.output_max,
             cel="self.outputMin != self.outputMax",
         ),
     )

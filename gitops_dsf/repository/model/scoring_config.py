@@ -7,6 +7,7 @@ from pydantic import Field
 from gitops_dsf.repository.model.base import DSF_API, Authored, LabelSelector, Metadata
 from gitops_dsf.repository.model.field_rules import Ruled, exactly_one
 
+# Upstream's controller (addon-contrib f5844b9) reads the object of this name, and no other.
 SINGLETON_NAME = "dynamic-scoring-config"
 
 

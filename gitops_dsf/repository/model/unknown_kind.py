@@ -78,6 +78,7 @@ def meant_kind(kind: str) -> str:
     """
     if kind in _ELSEWHERE:
         return ""
+    # A longer name that begins with one of ours is another kind, and no misspelling of ours.
     candidates = {name.lower(): name for _, name in KINDS if not re.match(f"{name}[A-Z]", kind)}
     close = get_close_matches(kind.lower(), sorted(candidates), n=1, cutoff=_ALIKE)
     return candidates[close[0]] if close else ""

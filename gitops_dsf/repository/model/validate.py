@@ -58,7 +58,9 @@ def declare(loaded: Loaded) -> Declared:
     """Validates every document on its own. Never raises for a user's mistake."""
     diagnostics = Listed()
     diagnostics.add(with_expected_types(loaded.diagnostics, loaded.documents))
-    known = {finding.position for finding in diagnostics.items}
+    # Where the loader found a mistake, such as an ambiguous scalar, the model would find another
+    # one of the same value.
+    known_positions = {finding.position for finding in diagnostics.items}
     items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
     broken: list[Document] = []
     foreign: list[Document] = []
@@ -78,7 +80,8 @@ def declare(loaded: Loaded) -> Declared:
                 foreign.append(document)
             continue
         diagnostics.add(_wrong_folder(document))
-        value = _validate(model, document, known=known, diagnostics=diagnostics)
+        value = _validate(model, document, known=known_positions, diagnostics=diagnostics)
+        # An ambiguous value was read as text. That may be valid, and other readers see a number.
         if value is None or document.ambiguous:
             broken.append(document)
             left_out.add((document.kind, _valid_name(document)))
@@ -201,19 +204,20 @@ def _meant_kinds(document: Document) -> list[str]:
 
 def _kinds_of(file: str) -> list[str]:
     """Kinds that belong in the folder of a file."""
-    return [kind for kind, place in FOLDER_OF_KIND.items() if _is_in(file, place)]
+    return [kind for kind, path in FOLDER_OF_KIND.items() if _is_in(file, path)]
 
 
-def _is_in(file: str, place: str) -> bool:
-    """Whether a file is this one, or in this folder."""
-    return file == place or file.startswith(f"{place}/")
+def _is_in(file: str, path: str) -> bool:
+    """Whether a path is that of this file, or of a folder that it is in."""
+    return file == path or file.startswith(f"{path}/")
 
 
 def _wrong_folder(document: Document) -> list[Diagnostic]:
-    place = FOLDER_OF_KIND[document.kind]
-    if _is_in(document.file, place):
+    path = FOLDER_OF_KIND[document.kind]
+    if _is_in(document.file, path):
         return []
-    destination = place if place.endswith(".yaml") else f"{place}/"
+    # Settings belong into one file; all other kinds into a folder.
+    destination = path if path.endswith(".yaml") else f"{path}/"
     message = f"{document.kind} belongs in {destination}: folders decide who reviews a change"
     hint = f"move the document to {destination}"
     return [codes.WRONG_FOLDER.at(document.key_at(("kind",)), message, hint)]
@@ -224,6 +228,7 @@ def _add(by_name: dict[str, Item[Any]], item: Item[Any], diagnostics: Listed) ->
     kind = item.document.kind
     metadata = item.document.data["metadata"]
     key = item.name
+    # No name has a NUL, so that no name and namespace look like another pair.
     if kind in _NAMESPACED and metadata.get("namespace"):
         key = f"{key}\0{metadata['namespace']}"
     if kind == "FleetRepository":

@@ -105,10 +105,14 @@ def _unasked(error: RevisionError) -> Diagnostic:
 
     Git refuses folders of other users, for example, and its message has the command that helps.
     """
-    lines = [line.strip() for line in str(error).strip().splitlines()]
+    lines = list(map(str.strip, str(error).strip().splitlines()))
     reason = lines[0] if lines else "git failed without a message"
-    command = next((line for line in lines if line.startswith("git config")), "")
-    hint = f"run `{command}`" if command else "mend that until `git status` works in this folder"
+    hint = "mend that until `git status` works in this folder"
+    for line in lines:
+        # For a folder of another user: git config --global --add safe.directory ...
+        if line.startswith("git config"):
+            hint = f"run `{line}`"
+            break
     return codes.GIT_UNASKED.at(
         Position(file=SETTINGS_FILE),
         f"git cannot list its files, so it is not known whether all of them are here: {reason}",

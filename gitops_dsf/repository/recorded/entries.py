@@ -25,6 +25,7 @@ class Entry:
 
 def index_entries(listing: bytes) -> list[Entry]:
     """The entries that `git ls-files -z --stage -t` lists. A path with a conflict has several."""
+    # With a conflict, git lists the base and both sides. One of them is enough to know the path.
     by_path: dict[str, Entry] = {}
     for line in listing.split(b"\0")[:-1]:
         description, _, name = line.partition(b"\t")

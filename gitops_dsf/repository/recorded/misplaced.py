@@ -26,6 +26,7 @@ def misplaced(root: Path, settings: Document | None) -> Iterator[Diagnostic]:
     if not isinstance(url, str) or not isinstance(path, str):
         return
     folder = root.resolve().relative_to(top).as_posix()
+    # `fleet/`, `./fleet` and `fleet` mean the same folder.
     if posixpath.normpath(path.strip("/") or ".") == folder or not _is_clone_of(root, url):
         return
     is_root = folder == "."

@@ -96,6 +96,7 @@ def absent_in_submodule(
             yield codes.ABSENT.at(Position(file=path), NOT_HERE, command)
         elif is_source(path):
             seen_names.append(inner_entry.path)
+    # Without texts: the attribute `ident`, which alone needs them, is looked for in own files only.
     for finding in changed_by_git(inner, dict.fromkeys(seen_names, "")):
         yield replace(finding, position=Position(file=f"{below}{finding.position.file}"))
 

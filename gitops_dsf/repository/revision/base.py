@@ -109,6 +109,7 @@ def _not_here(repository: Repository, revision: str) -> str:
     if not REF_NAME.fullmatch(revision):
         return f"the revision {revision} is not in {clone}; name a commit, branch or tag"
     remote, name = remote_and_name(repository, revision)
+    # The clone of a pipeline often has the branch of the remote only.
     remote_branch = f"{remote}/{name}"
     is_id = _OBJECT_ID.fullmatch(revision) is not None
     if not is_id and remote_branch != revision and repository.commit(remote_branch) is not None:

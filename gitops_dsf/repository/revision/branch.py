@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_dsf.repository.git import SHORT, Repository, RevisionError
-from gitops_dsf.repository.recorded.entries import REGULAR
+from gitops_dsf.repository.recorded.entries import REGULAR, Entry
 from gitops_dsf.repository.revision.base import REF_NAME
 from gitops_dsf.repository.revision.remotes import remote_of
 from gitops_dsf.repository.revision.tree import contents_of, entries_of
@@ -31,10 +31,11 @@ class Branch:
 
     def contents(self, *, suffixes: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
         """Yields every file with one of these suffixes, with its path. Raises RevisionError."""
-        entries = entries_of(self.repository, self.commit)
-        files = [
-            entry for entry in entries if entry.mode in REGULAR and entry.path.endswith(suffixes)
-        ]
+        # Only what is asked for is read, because git unpacks each object.
+        files: list[Entry] = []
+        for entry in entries_of(self.repository, self.commit):
+            if entry.mode in REGULAR and entry.path.endswith(suffixes):
+                files.append(entry)
         for entry, content in contents_of(self.repository, files):
             yield entry.path, content
 

@@ -5,6 +5,7 @@ from gitops_dsf.repository.git import Repository
 
 def remote_of(repository: Repository) -> str:
     """The remote to name in a command: origin, or the first one. Raises RevisionError."""
+    # `git clone` names it origin, unless people choose another name.
     remotes = repository.text("remote").split("\n")
     return "origin" if "origin" in remotes else remotes[0] or "origin"
 

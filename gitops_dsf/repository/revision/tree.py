@@ -12,6 +12,7 @@ def entries_of(repository: Repository, commit: str, prefix: str = "") -> list[En
 
     Raises RevisionError.
     """
+    # --full-tree: else git lists below the current folder, which may be deep in the clone.
     below = ("--", prefix) if prefix else ()
     listing = repository.run("ls-tree", "-r", "-z", "--full-tree", commit, *below)
     entries = tree_entries(listing)

@@ -49,6 +49,7 @@ def with_comments_of(old: str, new: str) -> str:
             if is_kept or _meaning("".join(without)) != _meaning(old):
                 continue  # or a text that looks like a comment
             candidate = [*kept[:index], f"{indent}{comment}\n", *kept[index:]]
+            # Inside of a block text the line would become a part of that text.
             if _meaning("".join(candidate)) == meaning:
                 kept = candidate
                 break
@@ -57,6 +58,7 @@ def with_comments_of(old: str, new: str) -> str:
 
 def _lost_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[_LostLine]:
     """Each line of the old text that changed or went, and that may hold a comment."""
+    # autojunk ignores lines that are frequent in a long text, such as a closing brace.
     changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     for tag, start, end, new_start, new_end in changes:
         if tag not in {"delete", "replace"}:

@@ -66,6 +66,7 @@ def apply(content: Any, edit: Edit) -> bool:  # noqa: ANN401 - whatever YAML hol
         if not _holds(objects[-1], part):
             if edit.value is None or not isinstance(objects[-1], CommentedMap):
                 return False
+            # First, because ruamel.yaml hangs the comment behind a document on its last field.
             objects[-1].insert(0, owned(part), CommentedMap())
         objects.append(objects[-1][part])
     holder = objects[-1]
@@ -135,6 +136,7 @@ def _mirror_list(
 
     Order has no meaning; items that stay keep their comments.
     """
+    # From the end, so that the indices of items before it stay right.
     for index in reversed(range(len(target))):
         name = _identity(target[index])
         if name not in new:
@@ -176,9 +178,9 @@ def alike(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
 
 def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
     """Whether plain data is equal. true and 1 differ, as they do on the API server."""
-    return json.dumps(one, sort_keys=True, default=str) == json.dumps(
-        other, sort_keys=True, default=str
-    )
+    # `==` takes True for 1, and ruamel.yaml's own types for others of the same value.
+    first = json.dumps(one, sort_keys=True, default=str)
+    return first == json.dumps(other, sort_keys=True, default=str)
 
 
 def insert(target: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds

@@ -108,6 +108,7 @@ def appended(text: str, document: str) -> str:
     """Returns a text with one more document at its end."""
     if not text.strip():
         return document
+    # As the file has them: a file with both kinds of line breaks is a nuisance in most editors.
     newline = "\r\n" if "\r\n" in text else "\n"
     end = "" if text.endswith(newline) else newline
     return f"{text}{end}---{newline}{document.replace(chr(10), newline)}"
