@@ -18,13 +18,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
+from gitops_dsf.hub.delivery import OUR_CRDS, OUR_DELIVERY
 from gitops_dsf.hub.metadata import Metadata, problem_of
 from gitops_dsf.hub.objects import KubernetesObject
 from gitops_dsf.hub.scorers import DynamicScorer, ScorerSpec
 from gitops_dsf.wording import and_text, names_text
 
-OUR_CRDS: Final = "Rendered"
-"""The value of delivery.crds with which the CRDs are ours."""
 FORMAT: Final = 1
 """Of the index. A reader refuses another one, because it cannot know what changed."""
 INDEX_CONFIGMAP: Final = "gitops-dsf-scorers"
@@ -60,6 +59,8 @@ class ListIndex(Struct, frozen=True, omit_defaults=True):
     """The digest of each scorer."""
     crds: str = OUR_CRDS
     """What delivery.crds says: whether the CRDs of the hub are ours."""
+    mode: str = OUR_DELIVERY
+    """What delivery.mode says: whether our agents publish the scores."""
 
     @property
     def names(self) -> tuple[str, ...]:

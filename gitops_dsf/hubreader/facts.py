@@ -7,6 +7,7 @@ import yaml
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub.delivery import UPSTREAM_ADDON
 from gitops_dsf.hub.multikueue import KUEUE_NAMESPACE, any_orders_jobs
 from gitops_dsf.hub.names import PART_OF_LABEL, POD_LABEL, RECONCILER, WORK_NAME
 from gitops_dsf.hub.objects import Placement
@@ -33,7 +34,6 @@ from gitops_dsf.views.doctor.checks.kueue import SETTINGS as KUEUE_SETTINGS
 from gitops_dsf.views.doctor.checks.kueue import SETTINGS_KEY as KUEUE_SETTINGS_KEY
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
 from gitops_dsf.views.doctor.checks.upstream import (
-    UPSTREAM_ADDON,
     UPSTREAM_LABELS,
     UPSTREAM_WORK,
 )

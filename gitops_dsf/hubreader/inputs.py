@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub import objects, resources
 from gitops_dsf.hub.application_sets import ApplicationSet, read_application_set, recognised
 from gitops_dsf.hub.applications import Application, read_application
 from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.delivery import addon_of
 from gitops_dsf.hub.moves.waiting import WaitingCopy, read_waits
 from gitops_dsf.hub.multikueue import MultiKueueConfig, any_orders_jobs
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY, MOVES_CONFIGMAP
@@ -82,7 +82,7 @@ def read_inputs(
         hub.read(
             resources.ADDONS,
             as_type(objects.ManagedClusterAddOn),
-            name=ADDON_NAME,
+            name=addon_of(on_hub.mode),
             metadata_only=True,
         ),
     )
@@ -99,6 +99,7 @@ def read_inputs(
         scorers=scorers,
         unlisted_scorers=on_hub.unlisted,
         crds=on_hub.crds,
+        mode=on_hub.mode,
         placements=placements,
         application_sets=sets,
         applications=applications,

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gitops_dsf.hub import resources
+from gitops_dsf.hub.delivery import OUR_CRDS, OUR_DELIVERY
 from gitops_dsf.hub.names import STATUS_CONFIGMAP
 from gitops_dsf.hub.scorerlist import (
     INDEX_CONFIGMAP,
-    OUR_CRDS,
     ListConfigMap,
     ListError,
+    ListIndex,
     listed_scorer,
     read_index,
     read_scorers,
@@ -39,6 +40,8 @@ class HubScorers:
     """Names of DynamicScorers that are not in the list, so that nothing runs them."""
     crds: str = OUR_CRDS
     """What delivery.crds says."""
+    mode: str = OUR_DELIVERY
+    """What delivery.mode says."""
 
 
 class _List(NamedTuple):
@@ -47,7 +50,7 @@ class _List(NamedTuple):
     specs: dict[str, ScorerSpec]
     statuses: dict[str, dict[str, Any]]
     """Those that DynamicScorers cannot hold."""
-    crds: str
+    says: ListIndex
 
 
 def read_hub_scorers(hub: HubClient, namespace: str) -> HubScorers:
@@ -75,7 +78,8 @@ def read_hub_scorers(hub: HubClient, namespace: str) -> HubScorers:
     return HubScorers(
         scorers=tuple(scorers),
         unread_status=unread,
-        crds=listed.crds,
+        crds=listed.says.crds,
+        mode=listed.says.mode,
         unlisted=tuple(sorted(objects.keys() - listed.specs.keys())),
     )
 
@@ -100,7 +104,7 @@ def _read_list(hub: HubClient, namespace: str) -> _List | Unread:
             kept = _config_map(hub, configmaps, STATUS_CONFIGMAP)
             if isinstance(kept, ListConfigMap):
                 statuses = read_statuses(kept.data)
-        return _List(specs, statuses, index.crds)
+        return _List(specs, statuses, index)
     except ListError as error:
         return Unread(
             what=configmaps.describe(INDEX_CONFIGMAP), why=Why.FAILED, verb="get", detail=str(error)

@@ -104,7 +104,7 @@ class Installer:
         """What is waited for, as it is now."""
         settings = self.source.settings.spec
         steps = []
-        if settings.delivery.mode == "ManifestWork":
+        if settings.delivers_works:
             for crd in crds():
                 name = crd["metadata"]["name"]
                 live = self._get("apiextensions.k8s.io", "CustomResourceDefinition", name)
@@ -114,7 +114,7 @@ class Installer:
                 metadata = manifest["metadata"]
                 live = self._get(ARGOCD, "Application", metadata["name"], metadata["namespace"])
                 steps.append(application(manifest, live))
-        if settings.delivery.mode == "ManifestWork" and settings.reconciler.enabled:
+        if settings.reconciler.enabled:
             namespace = settings.hub_namespace
             lease = self._get("coordination.k8s.io", "Lease", RECONCILER, namespace)
             deployment = self._get("apps", "Deployment", RECONCILER, namespace)

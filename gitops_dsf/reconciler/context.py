@@ -63,6 +63,7 @@ class ControllerContext:
             api=api,
             hub_namespace=hub_namespace,
             argocd_namespace=argocd_namespace,
+            delivery=self.delivery,
             broken=metrics.watch_broken,
             on_bug=lambda: metrics.failures.labels(duty="watch").inc(),
         )

@@ -35,7 +35,7 @@ class Assessment:
     endless: frozenset[str] = _NONE
     """It has no validUntil, so OCM counts it for ever, and it is never fresh.
 
-    No agent of ours writes such a score.
+    No agent of ours writes such a score, and upstream's agent writes no other.
     """
     missing: frozenset[str] = _NONE
     """The scorer should run there, and nothing is published, or no longer."""
@@ -62,12 +62,13 @@ def assess(
     masks_known: bool,
     now: float,
     failures: Mapping[str, ScoreFailure] = MappingProxyType({}),
+    expire: bool = True,
 ) -> Assessment:
     """The state of the scores of one scorer, with the condition Scored.
 
     `scores` are those that are not clearly fresh, `published` are the clusters that have a score at
     all, `since` gives the time at which a cluster came to be expected, and `failures` what agents
-    say of clusters without new scores.
+    say of clusters without new scores. `expire`: whether agents write until when a score is valid.
     """
     if scorer.spec.suspend:
         return Assessment(reason="Suspended", message="spec.suspend is true, so it runs nowhere")
@@ -102,7 +103,7 @@ def assess(
         waiting=frozenset(by_state[ScoreState.WAITING]),
         unclear=frozenset(unclear),
     )
-    return _with_condition(assessment, on_hub=scorer.on_hub)
+    return _with_condition(assessment, on_hub=scorer.on_hub, expire=expire)
 
 
 def named(clusters: Iterable[str]) -> str:
@@ -111,8 +112,8 @@ def named(clusters: Iterable[str]) -> str:
     return f"{plural(len(ordered), 'cluster')} ({names_text(ordered)})"
 
 
-def _with_condition(assessment: Assessment, *, on_hub: bool) -> Assessment:
-    status, reason = _condition(assessment)
+def _with_condition(assessment: Assessment, *, on_hub: bool, expire: bool) -> Assessment:
+    status, reason = _condition(assessment, expire=expire)
     if assessment.failing:
         return replace(
             assessment, status=status, reason=reason, message="; ".join(_failure_texts(assessment))
@@ -176,16 +177,19 @@ def _failure_texts(assessment: Assessment) -> Iterator[str]:
     yield from list(_state_texts(unexplained))[1:]
 
 
-def _condition(assessment: Assessment) -> tuple[str, str]:
+def _condition(assessment: Assessment, *, expire: bool) -> tuple[str, str]:
     if assessment.expired:
         return "False", "Expired"
-    if assessment.endless:
+    if assessment.endless and expire:
         return "False", "NoExpiry"
     if assessment.missing:
-        return "False", "Missing" if assessment.fresh else "NoScores"
+        return "False", "Missing" if assessment.fresh or assessment.endless else "NoScores"
     if assessment.failing:
         # The last scores count for a while, or the scorer is too new for them to be missed.
         return "False", "Failing"
+    if assessment.endless:
+        # Nobody can tell such a score from that of an agent that is dead.
+        return "Unknown", "NoExpiry"
     if assessment.fresh:
         return "True", "Fresh"
     return "Unknown", "NoScores" if assessment.waiting or assessment.unclear else "NoCluster"

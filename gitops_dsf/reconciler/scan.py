@@ -158,6 +158,7 @@ class ScoreScanner:
                     masks_known=targets.masks is not None,
                     now=now,
                     failures=failures,
+                    expire=view.delivery.is_ours,
                 )
             dimensions = [dimension for name, dimension in ranked if name == resource]
             for dimension, clusters in _not_counted(column, late, dimensions, now=now).items():

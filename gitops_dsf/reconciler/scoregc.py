@@ -19,7 +19,6 @@ from typing import Final
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import (
-    ADDON_NAME,
     AGENT_MANAGER,
     MANAGED_BY_LABEL,
     RUNS_ON_HUB,
@@ -58,6 +57,7 @@ class ScoreGarbageCollector:
     def __init__(self, context: ControllerContext, *, interval: float = INTERVAL_SECONDS) -> None:
         self._context = context
         self._api = context.api
+        self._addon = context.delivery.addon
         self._clock = context.clock
         self._interval = interval
         self._dead_since: dict[DeadScore, float] = {}
@@ -137,7 +137,7 @@ class ScoreGarbageCollector:
         if score.metadata.label(MANAGED_BY_LABEL) != AGENT_MANAGER:
             return ""
         holder = await self._api.one(CLUSTERS.path, cluster, ManagedCluster)
-        agent = await self._api.one(ADDONS.within(cluster).path, ADDON_NAME, ManagedClusterAddOn)
+        agent = await self._api.one(ADDONS.within(cluster).path, self._addon, ManagedClusterAddOn)
         on_hub = score.metadata.label(RUNS_ON_LABEL) == RUNS_ON_HUB
         reason = why_not_renewed(holder, agent, owner=owner, on_hub=on_hub)
         valid_until = None if score.status is None else score.status.valid_until

@@ -80,7 +80,9 @@ def _projects(repository: FleetRepository, further: Iterable[str]) -> list[Objec
         hub_namespace=spec.hub_namespace,
         destinations=_destinations(repository, sorted(namespaces)),
         works_destinations=_destinations(repository, works_namespaces),
-        crds=_crds(),
+        # Of CRDs that are another program's, Argo CD takes nothing out of a directory, and prunes
+        # nothing that an earlier render left: what a project does not allow is not compared.
+        crds=_crds() if spec.renders_crds else [],
     )
 
 

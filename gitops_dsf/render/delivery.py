@@ -24,7 +24,7 @@ def delivery(fleet: CheckedFleet) -> Iterator[Object]:
     """
     namespace = fleet.repository.spec.argocd.namespace
     yield from decision_readers(namespace, fleet.repository.spec.argocd.decision_readers)
-    if fleet.repository.spec.delivers_works and fleet.repository.spec.reconciler.enabled:
+    if fleet.repository.spec.reconciler.enabled:
         for name in fleet.placement_namespaces:
             orders_jobs = name in fleet.multi_kueue.namespaces
             yield from decision_rights(fleet.repository, namespace=name, orders_jobs=orders_jobs)

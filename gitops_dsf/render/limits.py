@@ -50,9 +50,7 @@ def check_limits(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagnostic
     if settings is not None:
         yield from _shards(fleet, settings.at("spec", "output", "shards"))
         yield from _hub_configuration(fleet, settings.position)
-        # With delivery.mode UpstreamController no list is rendered.
-        if fleet.repository.spec.delivers_works:
-            yield from _scorer_list(fleet, scorers, settings.position)
+        yield from _scorer_list(fleet, scorers, settings.position)
 
 
 def _works(fleet: CheckedFleet, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:

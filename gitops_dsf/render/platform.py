@@ -15,7 +15,7 @@ KEEP = "Prune=false,Delete=false"
 
 
 def platform(fleet: CheckedFleet) -> Iterator[Object]:
-    """Yields CRDs, hub namespace, permissions, add-on definition and the DynamicScorers."""
+    """Yields CRDs, hub namespace, permissions, add-on definition, the list and DynamicScorers."""
     spec = fleet.repository.spec
     ours = spec.delivers_works
     if spec.renders_crds:
@@ -30,8 +30,9 @@ def platform(fleet: CheckedFleet) -> Iterator[Object]:
         yield from filled("agent-rights.yaml")
         yield from score_policies(fleet, of_agents=True)
         yield from agent.addon(fleet.repository, (work.addon for work in fleet.works))
-        yield masks(fleet.masks, fleet.repository)
-        yield from scorer_list(fleet)
+    # The reconciler reads these in every mode.
+    yield masks(fleet.masks, fleet.repository)
+    yield from scorer_list(fleet)
     for effective in fleet.scorers:
         # Upstream's CRD refuses a scorer without configURL. The list has it all the same.
         if spec.renders_crds or not effective.spec.scored_by_query:

@@ -58,7 +58,9 @@ def _right(where: Where, group: str, resource: str, verbs: str, *names: str) -> 
     )
 
 
-# A switch in gitops-dsf.yaml changes what the reconciler does, not what it may do.
+STATUSES: Final = _right(Where.HUB, DSF_GROUP, "dynamicscorers/status", "patch")
+"""Not with delivery.mode UpstreamController."""
+# Else a switch in gitops-dsf.yaml changes what the reconciler does, not what it may do.
 RIGHTS: Final = (
     _right(Where.EVERYWHERE, SCORE_GROUP, SCORE_PLURAL, "list, watch, create, patch, delete"),
     _right(Where.EVERYWHERE, SCORE_GROUP, f"{SCORE_PLURAL}/status", "patch"),
@@ -66,7 +68,7 @@ RIGHTS: Final = (
     _right(Where.EVERYWHERE, SCORE_GROUP, "managedclustersets", "list"),
     _right(Where.EVERYWHERE, ADDON_GROUP, "managedclusteraddons", "list, watch"),
     _right(Where.HUB, DSF_GROUP, "dynamicscorers", "list, watch"),
-    _right(Where.HUB, DSF_GROUP, "dynamicscorers/status", "patch"),
+    STATUSES,
     _right(Where.HUB, "coordination.k8s.io", "leases", "create"),
     _right(Where.HUB, "coordination.k8s.io", "leases", "get, update", RECONCILER),
     _right(Where.HUB, "", "configmaps", "create"),
@@ -118,7 +120,11 @@ def rights(
     if multi_kueue_configs:
         rules += [right.rule for right in multi_kueue_rights(multi_kueue_configs)]
     yield from _role("gitops-dsf:reconciler", None, rules, repository)
-    yield from _role(RECONCILER, spec.hub_namespace, _rules(Where.HUB), repository)
+    hub_rules = _rules(Where.HUB)
+    if not spec.delivers_works:
+        # Upstream's controller owns the status of DynamicScorers.
+        hub_rules.remove(STATUSES.rule)
+    yield from _role(RECONCILER, spec.hub_namespace, hub_rules, repository)
     # Another name than in the hub namespace: both may be one namespace.
     yield from _role(f"{RECONCILER}-moves", spec.argocd.namespace, _rules(Where.ARGOCD), repository)
 

@@ -7,12 +7,12 @@ part is a hash of its name, and there are as many parts as the list needs.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from gitops_dsf.hub.delivery import OUR_CRDS, OUR_DELIVERY
 from gitops_dsf.hub.scorerlist import (
     FORMAT,
     INDEX_CONFIGMAP,
     INDEX_KEY,
     MAX_PARTS,
-    OUR_CRDS,
     PART_CONFIGMAPS,
     ListIndex,
     digest_of,
@@ -31,12 +31,17 @@ MAX_PART_BYTES: Final = 512_000
 def scorer_list(fleet: CheckedFleet) -> Iterator[Object]:
     """Yields the index and the parts."""
     namespace = fleet.repository.spec.hub_namespace
-    crds = fleet.repository.spec.delivery.crds
-    for name, data in list_data(scorer_texts(fleet), crds=crds).items():
+    delivery = fleet.repository.spec.delivery
+    # With UpstreamController nothing of ours is in the CRDs, whatever is written.
+    crds = OUR_CRDS if delivery.renders_crds else "Existing"
+    data_by_name = list_data(scorer_texts(fleet), crds=crds, mode=delivery.mode)
+    for name, data in data_by_name.items():
         yield config_map(name, data, namespace=namespace, wave=Wave.SCORERS)
 
 
-def list_data(texts: Mapping[str, str], *, crds: str = OUR_CRDS) -> dict[str, dict[str, str]]:
+def list_data(
+    texts: Mapping[str, str], *, crds: str = OUR_CRDS, mode: str = OUR_DELIVERY
+) -> dict[str, dict[str, str]]:
     """The data of the index and of each part that has scorers, by the name of its ConfigMap.
 
     If there are too many scorers for MAX_PARTS, some are too large; `render.limits` reports that.
@@ -47,7 +52,7 @@ def list_data(texts: Mapping[str, str], *, crds: str = OUR_CRDS) -> dict[str, di
         count += 1
         parts = _spread(texts, count)
     digests = {scorer: digest_of(text) for scorer, text in sorted(texts.items())}
-    index = ListIndex(format=FORMAT, parts=count, scorers=digests, crds=crds)
+    index = ListIndex(format=FORMAT, parts=count, scorers=digests, crds=crds, mode=mode)
     return {INDEX_CONFIGMAP: {INDEX_KEY: lines_of_json(index)}, **dict(sorted(parts.items()))}
 
 

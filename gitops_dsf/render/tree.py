@@ -88,9 +88,7 @@ def shared_objects(fleet: CheckedFleet) -> dict[str, Object]:
 
 
 def _hub_programs(fleet: CheckedFleet) -> Iterator[Object]:
-    """The reconciler and the hub scorer. With upstream's controller there is none of them."""
-    if not fleet.repository.spec.delivers_works:
-        return
+    """The reconciler and the hub scorer."""
     yield from reconciler(
         fleet.repository,
         placement_namespaces=fleet.placement_namespaces,
@@ -131,10 +129,7 @@ def _directories(fleet: CheckedFleet) -> list[str]:
     """The directories that Argo CD applies, in the order of their Applications."""
     directories = ["platform"]
     directories += [works_directory(shard) for shard in shards(fleet)]
-    directories.append("delivery")
-    if fleet.repository.spec.delivers_works:
-        directories.append("reconciler")
-    return directories
+    return [*directories, "delivery", "reconciler"]
 
 
 def shards(fleet: CheckedFleet) -> range:

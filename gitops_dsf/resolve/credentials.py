@@ -129,9 +129,8 @@ def sent_by_hub(
 
     With each host, whether it may get them. The reconciler sends nothing unless all may.
     """
-    # Upstream's controller reads /config itself, and a scorer by query has no page.
-    is_asked = settings.reconciler.enabled and settings.delivers_works
-    if not is_asked or scorer.spec.scored_by_query:
+    # A scorer by query has no page.
+    if not settings.reconciler.enabled or scorer.spec.scored_by_query:
         return ()
     own_host = host_of(scorer.scoring_origin)
     recipients = []

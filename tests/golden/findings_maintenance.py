@@ -46,6 +46,13 @@ def _case(
 
 CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "maintenance: tonight": _case(_work()),
+    "maintenance: tonight, with the upstream controller": {
+        **_case(
+            _work(),
+            settings=PACED.replace("spec: {", "spec: {delivery: {mode: UpstreamController}, "),
+        ),
+        "scorers": BASE["scorers/s.yaml"].replace("  scoreRange: {min: 0, max: 1}\n", ""),
+    },
     "maintenance: every Sunday": _case(_work(_weekly())),
     "maintenance: unquoted times": _case(_work(TONIGHT.replace('"', ""))),
     "maintenance: an end before its start": _case(_work(TONIGHT.replace("11-25T04", "11-24T04"))),

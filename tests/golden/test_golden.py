@@ -1,12 +1,15 @@
-"""A repository with every field and every byte that it renders to.
+"""A repository with every field and every byte that it renders to, and one for upstream.
 
 `make golden` writes what the generator says now; review the diff. Two more repositories render
 without findings, to objects that are known.
 """
 
 import difflib
+import json
 import shutil
 from pathlib import Path
+
+import pytest
 
 from gitops_dsf.cli.template import repo_template
 from gitops_dsf.pipeline import produce
@@ -14,17 +17,25 @@ from tests.support import yamlfast
 from tests.support.rendering import objects
 from tests.support.upstream import REPOSITORY, samples
 
-EVERYTHING = Path(__file__).parent / "everything"
+HERE = Path(__file__).parent
 
 
-def test_a_repository_renders_to_its_golden_tree(update_golden: bool) -> None:
-    result = produce(EVERYTHING / "repo")
-    codes = [item.code for item in result.diagnostics]
-    assert codes == ["DSF318", "DSF354", "DSF354"], (
-        "a stickiness of 0, and maintenance of one of three"
-    )
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        # A stickiness of 0, and maintenance of one of three.
+        ("everything", ["DSF318", "DSF354", "DSF354"]),
+        # With delivery.mode UpstreamController.
+        ("upstream-controller", []),
+    ],
+)
+def test_a_repository_renders_to_its_golden_tree(
+    name: str, codes: list[str], update_golden: bool
+) -> None:
+    result = produce(HERE / name / "repo")
+    assert [item.code for item in result.diagnostics] == codes
     assert result.tree is not None
-    expected = EVERYTHING / "expected"
+    expected = HERE / name / "expected"
     actual = {path: result.tree.read(path).decode() for path in result.tree.files}
     if update_golden:
         shutil.rmtree(expected, ignore_errors=True)
@@ -101,9 +112,14 @@ def test_for_upstreams_controller_its_own_resources_are_rendered_as_they_are() -
         masks["spec"]
         == yamlfast.load((REPOSITORY / "config/masks.yaml").read_text("utf-8"))["spec"]
     )
-    assert {path.partition("/")[0] for path in found} == {"argocd", "platform", "delivery"}
-    assert {item["kind"] for item in found.values()} == {
+    assert {path.partition("/")[0] for path in found} == {
+        *("argocd", "platform", "delivery", "reconciler")
+    }
+    assert {item["kind"] for path, item in found.items() if not path.startswith("reconciler/")} == {
         *("Application", "AppProject", "Namespace", "DynamicScorer", "DynamicScoringConfig"),
         *("ConfigMap", "Role", "RoleBinding"),
         *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
     }
+    index = json.loads(found["platform/configmap.gitops-dsf-scorers.yaml"]["data"]["index"])
+    assert (index["crds"], index["mode"]) == ("Existing", "UpstreamController")
+    assert index["scorers"].keys() == {"llm-forecast-scorer"}, "the one that says everything itself"

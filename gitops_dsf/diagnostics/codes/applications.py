@@ -1753,7 +1753,8 @@ UNKNOWN_MEASUREMENT = Code(
         Paced moves and a `demand` assume something about a score until it shows what moved. A
         scorer says how long that takes. For a score of another add-on write `measuredAfterSeconds`
         in `spec.externalScores`: for how long its items may still show what was before. The
-        resource-usage-collect add-on looks every 60 seconds.
+        resource-usage-collect add-on looks every 60 seconds. With `delivery.mode:
+        UpstreamController`, a /config that no lock has may set any interval.
         """,
     bad="""
         # gitops-dsf.yaml

@@ -453,9 +453,9 @@ UPSTREAM_ONLY = Code(
     "field that the upstream controller does not know",
     explanation="""
         With `delivery.mode: UpstreamController` the upstream controller reads the
-        DynamicScorers, and its CRDs drop fields that only gitops-dsf has. The field would have
-        no effect on the hub. Remove it, or let gitops-dsf deliver with `delivery.mode:
-        ManifestWork`.
+        DynamicScorers, its CRDs drop fields that only gitops-dsf has, and its agents publish the
+        scores. The field would have no effect. Remove it, or let gitops-dsf deliver with
+        `delivery.mode: ManifestWork`.
         """,
     bad="""
         # gitops-dsf.yaml

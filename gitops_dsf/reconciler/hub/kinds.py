@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.application_sets import read_application_set
 from gitops_dsf.hub.applications import Application, read_application
 from gitops_dsf.hub.metadata import Metadata
@@ -19,9 +18,6 @@ from gitops_dsf.hub.placements import PlacementSummary, summary_of
 from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS, SCORERS
 from gitops_dsf.hub.scorerlist import INDEX_CONFIGMAP
 from gitops_dsf.hub.scorers import DynamicScorer
-
-OUR_ADDONS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
-"""Selects the agent's ManagedClusterAddOns."""
 
 T = TypeVar("T")
 

@@ -27,7 +27,6 @@ from gitops_dsf.hub.targets import read_masks
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.configmaps import ConfigMapPoll
 from gitops_dsf.reconciler.hub.kinds import (
-    OUR_ADDONS,
     addon,
     application,
     application_set,
@@ -39,6 +38,7 @@ from gitops_dsf.reconciler.hub.kinds import (
 from gitops_dsf.reconciler.hub.scorecolumns import ScoreInformer
 from gitops_dsf.reconciler.hub.scorersource import ScorerSource
 from gitops_dsf.reconciler.restarts import keep
+from gitops_dsf.repository.model.repository import Delivery
 
 Source = Informer[Any] | ConfigMapPoll[Any] | ScorerSource
 """What a controller reads."""
@@ -57,14 +57,18 @@ class HubView:
         api: HubApi,
         hub_namespace: str,
         argocd_namespace: str,
+        delivery: Delivery,
         broken: Gauge,
         on_bug: Callable[[], None] = lambda: None,
     ) -> None:
-        """`broken` shows which informers are, by the label resource.
+        """`delivery` says whose agents publish the scores.
+
+        `broken` shows which informers are, by the label resource.
 
         `on_bug` counts bugs in informers and their listeners.
         """
         self._on_bug = on_bug
+        self.delivery = delivery
         self.hub_namespace = hub_namespace
         self.argocd_namespace = argocd_namespace
         scorers = SCORERS.within(hub_namespace).path
@@ -81,7 +85,7 @@ class HubView:
             api=api,
             path=ADDONS.path,
             project=addon,
-            selector=OUR_ADDONS,
+            selector={"fieldSelector": f"metadata.name={delivery.addon}"},
             key=lambda cluster, _: cluster,
         )
         self.placements = Informer(api=api, path=placements, project=placement)

@@ -5,9 +5,9 @@ That is its status, with an Event for each changed condition, and freshness as m
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.metadata import NO_CONDITION, Condition
@@ -29,7 +29,7 @@ LOG = logging.getLogger(__name__)
 
 
 class ScorerController:
-    """Writes DynamicScorer.status, and Events, and nothing else."""
+    """Writes DynamicScorer.status or a ConfigMap of statuses, and Events, and nothing else."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class ScorerController:
         self._reporter = FreshnessReporter(context)
         self._writer = StatusWriter(context)
         self._kept_apart: StatusConfigMap | None = None
-        if context.delivery.crds == "Existing":
+        if not context.delivery.renders_crds:
             self._kept_apart = StatusConfigMap(context)
         self._next_round = 0.0
         """When all scorers are probed again, by the loop's time."""
@@ -129,9 +129,10 @@ class ScorerController:
             await self._write_status(scorer, scan, outdated=outdated, now=now)
             await asyncio.sleep(0)
         if self._kept_apart is not None:
-            await self._kept_apart.write(
-                {name: scorer.status for name, scorer in view.scorers.items.items()}
-            )
+            statuses: dict[str, Mapping[str, Any]] = {}
+            for name, scorer in view.scorers.items.items():
+                statuses[name] = self._writer.kept_apart(scorer.status)
+            await self._kept_apart.write(statuses)
         return INTERVAL_SECONDS
 
     async def _write_status(

@@ -36,6 +36,8 @@ BUSY: Final = frozenset(
     {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
 """The cause is the hub, and not one status."""
+_UPSTREAMS: Final = frozenset({"healthStatus", "lastSyncedConfig"})
+"""All fields that the status has in upstream's CRD (dynamic-scoring-framework v0.1.0)."""
 _HEALTHY: Final = {
     HealthStatus.ACTIVE: "True",
     HealthStatus.INACTIVE: "False",
@@ -147,6 +149,11 @@ def _without_messages(status: Mapping[str, Any]) -> dict[str, Any]:
     return {**status, "conditions": conditions}
 
 
+def _without_upstreams(status: Mapping[str, Any]) -> dict[str, Any]:
+    """A status without the fields that upstream's controller writes."""
+    return {key: value for key, value in status.items() if key not in _UPSTREAMS}
+
+
 def _known_to_upstream(live: DynamicScorer, status: Mapping[str, Any]) -> dict[str, Any]:
     """The status of an object whose CRD is upstream's (dynamic-scoring-framework v0.1.0).
 
@@ -182,8 +189,12 @@ class StatusWriter:
     def __init__(self, context: ControllerContext) -> None:
         self._context = context
         self._source = context.view.scorers
-        self._is_partial = context.delivery.crds == "Existing"
+        self._is_partial = not context.delivery.renders_crds
         """Whether the status of a DynamicScorer has only upstream's fields."""
+        self._is_ours = context.delivery.is_ours
+        """Whether those are ours to write. With UpstreamController they are its controller's: by
+        its healthStatus it decides what agents run.
+        """
         self._path = SCORERS.within(context.view.hub_namespace).path
         self._pauses = Pauses(REFUSED, clock=context.clock)
         """By scorer: the hub refused its status."""
@@ -193,7 +204,8 @@ class StatusWriter:
     async def write(self, scorer: DynamicScorer, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the hub takes no statuses now."""
         name = scorer.metadata.name
-        before = scorer.status
+        before: Mapping[str, Any] = scorer.status
+        before, status = self.kept_apart(before), self.kept_apart(status)
         if self._is_partial and "lastSyncedConfig" not in status:
             # What the object has stays there, and would look like a change in every pass.
             before = {key: value for key, value in before.items() if key != "lastSyncedConfig"}
@@ -212,6 +224,10 @@ class StatusWriter:
             self._written[name] = self._context.clock()
             self._record_events(scorer, status)
 
+    def kept_apart(self, status: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What of a status is ours."""
+        return status if self._is_ours else _without_upstreams(status)
+
     async def _write_part(
         self, scorer: DynamicScorer, status: Mapping[str, Any], *, is_news: bool
     ) -> None:
@@ -221,6 +237,8 @@ class StatusWriter:
             self._written[name] = self._context.clock()
             self._source.remember(name, dict(status))
             self._record_events(scorer, status)
+        if not self._is_ours:
+            return
         live = self._source.live(name)
         change = {} if live is None else patch(live.status, _known_to_upstream(live, status))
         if change:

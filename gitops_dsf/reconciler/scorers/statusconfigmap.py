@@ -1,7 +1,8 @@
 """The statuses of scorers in a ConfigMap, where DynamicScorers have no room for them.
 
 With delivery.crds Existing, the API server drops conditions from the status, and a scorer by query
-has no DynamicScorer at all. `gitops-dsf status` and the next leader read them here.
+has no DynamicScorer at all. With delivery.mode UpstreamController, upstream's controller owns what
+the status has. `gitops-dsf status` and the next leader read them here.
 
 Not guaranteed: that all statuses fit. When they do not, they stay in memory and in the metrics, and
 the log says so.

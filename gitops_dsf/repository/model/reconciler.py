@@ -215,7 +215,7 @@ class GitSecret(Authored):
 
 
 class Reconciler(Authored):
-    """The reconciler's Deployment on the hub. Rendered with delivery.mode ManifestWork only."""
+    """The reconciler's Deployment on the hub."""
 
     enabled: bool = True
     """Renders the reconciler. Without it there is no status, moves wait for Argo CD's next poll,

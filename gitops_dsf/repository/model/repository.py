@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from dsf_wire.proxies import entry_faults
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.forge.address import address_of
+from gitops_dsf.hub.delivery import OUR_CRDS, OUR_DELIVERY, addon_of
 from gitops_dsf.hub.names import ARGOCD_NAMESPACE, HUB_NAMESPACE, IN_CLUSTER
 from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.published import image
@@ -400,15 +401,31 @@ class Delivery(Authored):
 
     mode: Literal["ManifestWork", "UpstreamController"] = "ManifestWork"
     """ManifestWork: rendered ManifestWorks do. UpstreamController: the upstream controller does,
-    and only the custom resources are rendered, for teams that migrate.
+    from the rendered custom resources, and its agents publish the scores.
     """
     # Red Hat's operator writes upstream's CRDs again at each reconcile (multiclusterhub-operator,
     # pkg/templates/crds/dynamic-scoring-framework), and they lack our fields.
     crds: Literal["Rendered", "Existing"] = "Rendered"
     """Who owns the CRDs of DynamicScorer and DynamicScoringConfig. Rendered: this repository.
     Existing: another program of the hub, such as Advanced Cluster Management, so they are not
-    rendered, and DynamicScorers have only the fields that upstream's CRDs have.
+    rendered, and DynamicScorers have only the fields that upstream's CRDs have. Always so with
+    UpstreamController.
     """
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether rendered ManifestWorks and our agents deliver, and upstream's do not."""
+        return self.mode == OUR_DELIVERY
+
+    @property
+    def renders_crds(self) -> bool:
+        """Whether the CRDs of the hub are ours."""
+        return self.is_ours and self.crds == OUR_CRDS
+
+    @property
+    def addon(self) -> str:
+        """The ManagedClusterAddOn of the agents that publish scores."""
+        return addon_of(self.mode)
 
 
 class Output(Authored):
@@ -471,12 +488,12 @@ class FleetRepositorySpec(Authored):
     @property
     def delivers_works(self) -> bool:
         """Whether ManifestWorks deliver the configuration; else the upstream controller does."""
-        return self.delivery.mode == "ManifestWork"
+        return self.delivery.is_ours
 
     @property
     def renders_crds(self) -> bool:
         """Whether the CRDs of the hub are ours."""
-        return self.delivers_works and self.delivery.crds == "Rendered"
+        return self.delivery.renders_crds
 
     @property
     def platform(self) -> Platform:

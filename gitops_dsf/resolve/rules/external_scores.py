@@ -13,7 +13,6 @@ from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.external_scores import AddOnScore
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.paced_rankings import is_paced
 from gitops_dsf.resolve.ranked_scores import how_zero_wins
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
@@ -111,31 +110,4 @@ def missing_external_scores_lose(context: Context) -> Iterator[Diagnostic]:
                 message,
                 "write onMissingScore: Exclude; or the range in spec.externalScores, if the add-on"
                 " publishes no such values",
-            )
-
-
-@rule(needs=("FleetRepository",))
-def it_is_known_when_they_have_measured(context: Context) -> Iterator[Diagnostic]:
-    """Without that, moves would follow scores that do not show the last move yet."""
-    for ranking, path, score, add_on in context.ranked_by_add_ons:
-        if not (score.demand or is_paced(ranking, context.settings)):
-            continue
-        declared = context.external_scores.of(add_on.resource, add_on.name)
-        if declared is None or declared.measured_after_seconds is not None:
-            continue
-        if score.demand:
-            yield codes.UNKNOWN_MEASUREMENT.at(
-                ranking.at(*path, "demand"),
-                f"a demand of {add_on} is assumed until it is measured, and nothing says when that"
-                " is",
-                f"write measuredAfterSeconds for {add_on.resource} in spec.externalScores, or"
-                " remove demand",
-            )
-        else:
-            yield codes.UNKNOWN_MEASUREMENT.at(
-                ranking.at(*path, "addOn"),
-                f"paced moves wait until {add_on} has measured the last one, and nothing says when"
-                " that is",
-                f"write measuredAfterSeconds for {add_on.resource} in spec.externalScores, or"
-                " moves.pace: None",
             )

@@ -172,14 +172,7 @@ def somebody_carries_it_out(context: Context) -> Iterator[Diagnostic]:
     """The reconciler does, and moves nothing without a pace."""
     for maintenance in context.declared.maintenance:
         action = maintenance.value.spec.action
-        if context.is_upstream:
-            yield codes.MAINTENANCE_NEEDS.at(
-                maintenance.at("spec", "action"),
-                "the reconciler carries it out, and with delivery.mode UpstreamController there"
-                " is none",
-                "write delivery.mode: ManifestWork",
-            )
-        elif not context.settings.reconciler.enabled:
+        if not context.settings.reconciler.enabled:
             yield codes.MAINTENANCE_NEEDS.at(
                 maintenance.at("spec", "action"),
                 "the reconciler carries it out, and reconciler.enabled is false",

@@ -73,14 +73,7 @@ def somebody_keeps_the_order(context: Context) -> Iterator[Diagnostic]:
     """Without the reconciler there is no MultiKueueConfig, and no job is sent anywhere."""
     for placement, multi_kueue in _ordered(context):
         position = placement.at("spec", "multiKueue")
-        if context.is_upstream:
-            yield codes.ORDER_WITHOUT_RECONCILER.at(
-                position,
-                f"the reconciler writes the MultiKueueConfig {multi_kueue.config}, and with"
-                " delivery.mode UpstreamController there is none",
-                "write delivery.mode: ManifestWork, or remove multiKueue",
-            )
-        elif not context.settings.reconciler.enabled:
+        if not context.settings.reconciler.enabled:
             yield codes.ORDER_WITHOUT_RECONCILER.at(
                 position,
                 f"the reconciler writes the MultiKueueConfig {multi_kueue.config}, and"

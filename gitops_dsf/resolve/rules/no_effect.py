@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from dsf_wire.measures import SOURCE_TYPE
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
+from gitops_dsf.hub.delivery import OUR_CRDS
 from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.mistake import dotted
@@ -52,6 +53,19 @@ def _settings_of_upstream(context: Context) -> Iterator[_Place]:
     """The settings, if the upstream controller delivers."""
     if context.is_upstream:
         yield _Place(context.repository.document, ("spec",))
+
+
+def _our_crds_of_upstream(context: Context) -> Iterator[_Place]:
+    """The settings, if the upstream controller delivers, and they ask for our CRDs all the same."""
+    if context.is_upstream and context.settings.delivery.crds == OUR_CRDS:
+        yield from _settings_of_upstream(context)
+
+
+def _applications_of_upstream(context: Context) -> Iterator[_Place]:
+    """Every application, if upstream's agents publish the scores."""
+    if context.is_upstream:
+        for application in context.declared.applications:
+            yield _Place(application.document, ("spec",))
 
 
 def _scorers_where(
@@ -117,12 +131,22 @@ _ROWS: Final = (
         "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml",
     ),
     _Row(
-        # Upstream's installation brings the CRDs, so none are rendered.
+        # Upstream's installation brings the CRDs, so none are rendered. `Existing` says the same.
         codes.UPSTREAM_ONLY,
-        _settings_of_upstream,
+        _our_crds_of_upstream,
         "delivery.crds",
-        "{whole} has no effect with delivery.mode UpstreamController: no CRDs are rendered",
+        "{whole} Rendered has no effect with delivery.mode UpstreamController: the CRDs are"
+        " upstream's, and none are rendered",
         "remove it, or write delivery.mode: ManifestWork",
+    ),
+    _Row(
+        # A check counts a score from when it was written, and only validUntil says when that was.
+        codes.UPSTREAM_ONLY,
+        _applications_of_upstream,
+        "moves.verify",
+        "upstream's agent writes no validUntil, so no score says when it was measured: no move"
+        " could be verified",
+        "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml",
     ),
     _Row(
         codes.UPSTREAM_ONLY,

@@ -7,8 +7,9 @@ from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.hub.pace import HOLD_SPAN, MAX_TERMS, MOVES_SCORE
 from gitops_dsf.hub.points import points_of, points_text
 from gitops_dsf.repository.load import FieldPath
-from gitops_dsf.repository.model.apps import ScoredApplication
+from gitops_dsf.repository.model.apps import Score, ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.repository.model.external_scores import AddOnScore
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.paced_rankings import hold_weights, is_paced, nearest_weights, reach
 from gitops_dsf.resolve.ranked_scores import ranked_by
@@ -38,28 +39,37 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
         # The reconciler holds a Placement by Steady. The scores must never add up to as much: OCM
         # 1.2.1 breaks a tie by the name of the cluster.
         if hold_weights(weights, score_spans) is None:
-            yield _cannot_hold(ranking, weights, score_spans)
+            yield _cannot_hold(ranking, weights, score_spans, mapped=not context.is_upstream)
 
 
 @rule(needs=(SETTINGS,))
 def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
     """Without the reconciler, paced applications would never move by their scores."""
-    if context.settings.pace is None:
-        return
-    if context.is_upstream:
-        yield codes.PACE_WITHOUT_RECONCILER.at(
-            context.repository.at("spec", "pace"),
-            "the reconciler keeps the pace, and with delivery.mode UpstreamController there is"
-            " none",
-            "write delivery.mode: ManifestWork, or remove pace",
-        )
-    elif not context.settings.reconciler.enabled:
+    if context.settings.pace is not None and not context.settings.reconciler.enabled:
         yield codes.PACE_WITHOUT_RECONCILER.at(
             context.repository.at("spec", "pace"),
             "the reconciler keeps the pace, and reconciler.enabled is false: no application would"
             " move",
             "write reconciler.enabled: true, or remove pace",
         )
+
+
+@rule(needs=("FleetRepository",))
+def it_is_known_when_scores_have_measured(context: Context) -> Iterator[Diagnostic]:
+    """Without that, moves would follow scores that do not show the last move yet."""
+    for ranking, path, score in context.ranked:
+        if not (score.demand or is_paced(ranking, context.settings)):
+            continue
+        scorer = context.scorers.get(score.scorer or "")
+        if score.add_on is not None:
+            yield from _unknown_add_on(context, ranking, path, score, score.add_on)
+        elif scorer is not None and context.config_is_unseen(scorer):
+            yield codes.UNKNOWN_MEASUREMENT.at(
+                ranking.at(*path, "scorer"),
+                f"moves wait until {scorer.name} has measured the last one, and its /config, which"
+                " upstream's controller reads, may set any interval",
+                f"run gitops-dsf sync --scorer {scorer.name}, so that a lock has the interval",
+            )
 
 
 @rule(needs=("FleetRepository",))
@@ -121,7 +131,10 @@ def the_score_of_moves_is_ours(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-def _cannot_hold(ranking: RankingItem, weights: list[int], score_spans: list[int]) -> Diagnostic:
+def _cannot_hold(
+    ranking: RankingItem, weights: list[int], score_spans: list[int], *, mapped: bool
+) -> Diagnostic:
+    """`mapped`: whether a scoreRange has an effect. Upstream's agent maps no scores."""
     total = sum(map(abs, weights))
     # What holds is a difference of OCM's sum, with the same proportions in the smallest whole
     # numbers.
@@ -132,7 +145,7 @@ def _cannot_hold(ranking: RankingItem, weights: list[int], score_spans: list[int
     near = nearest_weights(weights, score_spans)
     if near:
         ways.append(f"write the weights {_listed(near)}")
-    if max(score_spans) > _SCORED_SPAN:
+    if mapped and max(score_spans) > _SCORED_SPAN:
         ways.append("give the scorers a scoreRange, which spans 100 points instead of 200")
     ways.append("write moves.pace: None")
     return codes.PACE_WEIGHTS.at(
@@ -141,6 +154,29 @@ def _cannot_hold(ranking: RankingItem, weights: list[int], score_spans: list[int
         f" the pace can hold a cluster against at most {held}",
         ", or ".join(ways),
     )
+
+
+def _unknown_add_on(
+    context: Context, ranking: RankingItem, path: FieldPath, score: Score, add_on: AddOnScore
+) -> Iterator[Diagnostic]:
+    declared = context.external_scores.of(add_on.resource, add_on.name)
+    if declared is None or declared.measured_after_seconds is not None:
+        return
+    if score.demand:
+        yield codes.UNKNOWN_MEASUREMENT.at(
+            ranking.at(*path, "demand"),
+            f"a demand of {add_on} is assumed until it is measured, and nothing says when that is",
+            f"write measuredAfterSeconds for {add_on.resource} in spec.externalScores, or"
+            " remove demand",
+        )
+    else:
+        yield codes.UNKNOWN_MEASUREMENT.at(
+            ranking.at(*path, "addOn"),
+            f"paced moves wait until {add_on} has measured the last one, and nothing says when"
+            " that is",
+            f"write measuredAfterSeconds for {add_on.resource} in spec.externalScores, or"
+            " moves.pace: None",
+        )
 
 
 def _demand_without_effect(ranking: RankingItem, path: FieldPath, context: Context) -> Diagnostic:

@@ -97,8 +97,11 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
             yield codes.MISSING_BEATS_REAL.at(
                 ranking.at(*path, "scorer"),
                 message,
-                "give the scorer a scoreRange (output 1..100; swapped outputs make lower better),"
-                " or write onMissingScore: Exclude",
+                # Upstream's agent maps no scores.
+                "write onMissingScore: Exclude"
+                if context.is_upstream
+                else "give the scorer a scoreRange (output 1..100; swapped outputs make lower"
+                " better), or write onMissingScore: Exclude",
             )
 
 

@@ -152,8 +152,16 @@ def pods_are_accepted(context: Context) -> Iterator[Diagnostic]:
 
 def _images(context: Context) -> Iterator[_Image]:
     """The images that are rendered."""
-    if context.is_upstream:
-        return
+    if not context.is_upstream:
+        yield from _images_of_scorers(context)
+    reconciler = context.repository.value.spec.reconciler
+    if reconciler.enabled:
+        is_written = "image" in reconciler.model_fields_set
+        yield _Image(("reconciler",), reconciler.image, is_written)
+
+
+def _images_of_scorers(context: Context) -> Iterator[_Image]:
+    """The images of what publishes scores, where that is ours."""
     spec = context.repository.value.spec
     yield _Image(("agent",), spec.agent.image, "image" in spec.agent.model_fields_set)
     for index, entry in enumerate(spec.agent.rollout):
@@ -168,9 +176,6 @@ def _images(context: Context) -> Iterator[_Image]:
     runs_on_hub = any(scorer.value.spec.on_hub for scorer in context.declared.scorers)
     if runs_on_hub and spec.hub_scorer.image is not None:
         yield _Image(("hubScorer",), spec.hub_scorer.image, is_written=True)
-    if spec.reconciler.enabled:
-        is_written = "image" in spec.reconciler.model_fields_set
-        yield _Image(("reconciler",), spec.reconciler.image, is_written)
 
 
 def _nodes(

@@ -7,11 +7,11 @@ from enum import StrEnum
 
 from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.delivery import OUR_CRDS, OUR_DELIVERY
 from gitops_dsf.hub.moves.waiting import WaitingCopy
 from gitops_dsf.hub.multikueue import MultiKueueConfig
 from gitops_dsf.hub.names import HUB_NAMESPACE
 from gitops_dsf.hub.objects import ManagedClusterAddOn, Placement
-from gitops_dsf.hub.scorerlist import OUR_CRDS
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hub.targets import Mask
@@ -54,6 +54,8 @@ class StatusInputs:
     """DynamicScorers of the hub that are not in the list."""
     crds: str = OUR_CRDS
     """What delivery.crds of the rendered fleet says."""
+    mode: str = OUR_DELIVERY
+    """What delivery.mode of the rendered fleet says."""
     placements: tuple[Placement, ...] = ()
     application_sets: tuple[ApplicationSet, ...] = ()
     applications: tuple[Application, ...] = ()

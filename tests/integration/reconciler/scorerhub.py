@@ -52,13 +52,19 @@ class ScorerHub(ObjectHub):
         for name in names:
             self.put("managedclusters", name, metadata=metadata, status={"conditions": conditions})
 
-    def agent(self, *clusters: str, created: str = LONG_AGO, available: str = "True") -> None:
+    def agent(
+        self,
+        *clusters: str,
+        created: str = LONG_AGO,
+        available: str = "True",
+        addon: str = "gitops-dsf-agent",
+    ) -> None:
         status = {"conditions": [{"type": "Available", "status": available}]}
         metadata = {"creationTimestamp": created}
         for cluster in clusters:
             self.put(
                 "managedclusteraddons",
-                "gitops-dsf-agent",
+                addon,
                 namespace=cluster,
                 metadata=metadata,
                 status=status,
@@ -83,6 +89,11 @@ class ScorerHub(ObjectHub):
         self.put(
             "addonplacementscores", resource, namespace=cluster, metadata=metadata, status=status
         )
+
+    def upstreams_score(self, cluster: str, resource: str = "cpu", *, value: int = 1) -> None:
+        """As upstream's agent writes it: without labels and without validUntil."""
+        status = {"scores": [{"name": "all", "value": value}]}
+        self.put("addonplacementscores", resource, namespace=cluster, metadata={}, status=status)
 
     def failing(
         self, cluster: str, reason: str, message: str = "", *, scored: bool = False

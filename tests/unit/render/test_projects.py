@@ -74,12 +74,32 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path, reconciler=EVERYTHING)
 
 
-@pytest.mark.parametrize("mode", ["ManifestWork", "UpstreamController"])
-def test_everything_that_is_rendered_is_allowed(tmp_path: Path, mode: str) -> None:
-    tree = Tree(tmp_path, reconciler=EVERYTHING, delivery={"mode": mode})
+@pytest.mark.parametrize(
+    "delivery", [{}, {"crds": "Existing"}, {"mode": "UpstreamController"}], ids=str
+)
+def test_everything_that_is_rendered_is_allowed(tmp_path: Path, delivery: Object) -> None:
+    tree = Tree(tmp_path, reconciler=EVERYTHING, delivery=delivery)
     assert [
         item["metadata"]["name"] for project, item in tree.applied() if not allows(project, item)
     ] == []
+
+
+@pytest.mark.parametrize(
+    ("delivery", "count"),
+    [({}, 2), ({"crds": "Existing"}, 0), ({"mode": "UpstreamController"}, 0)],
+    ids=str,
+)
+def test_the_crds_are_allowed_where_they_are_rendered(
+    tmp_path: Path, delivery: Object, count: int
+) -> None:
+    """Those of another program stay as they are, also after an earlier render of ours."""
+    project = Tree(tmp_path, delivery=delivery).projects["gitops-dsf"]
+    allowed = [
+        entry["name"]
+        for entry in project["spec"]["clusterResourceWhitelist"]
+        if entry["kind"] == "CustomResourceDefinition"
+    ]
+    assert len(allowed) == count
 
 
 def test_no_kind_and_no_name_is_allowed_that_is_not_rendered(tree: Tree) -> None:

@@ -7,8 +7,8 @@ applies ours, too, both overwrite each other, and the API server drops our field
 from collections.abc import Iterator
 from typing import Final
 
+from gitops_dsf.hub.delivery import OUR_CRDS
 from gitops_dsf.hub.scorerdefinition import SCORER_CRD, has_our_fields, writers_of
-from gitops_dsf.hub.scorerlist import OUR_CRDS
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
 from gitops_dsf.wording import names_text

@@ -13,13 +13,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from dsf_wire.constants import ADDON_NAME
+from gitops_dsf.hub.delivery import UPSTREAM_ADDON
 from gitops_dsf.views.doctor.facts import MAX_COMMANDS, DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
 from gitops_dsf.views.doctor.objects import HubObject, key_of, name_of, namespace_of
 from gitops_dsf.wording import names_text
 
-UPSTREAM_ADDON: Final = "dynamic-scoring-framework"
-"""The ClusterManagementAddOn of the upstream add-on."""
 UPSTREAM_WORK: Final = "dynamic-scoring-config-manifestwork"
 """Its ManifestWork in the namespace of a cluster."""
 UPSTREAM_LABELS: Final = (
