@@ -12,6 +12,7 @@ from dsf_wire.text import printable
 from gitops_dsf.cli.inputs import check_has_settings, chosen_context, read_named
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hubreader.files import documents
+from gitops_dsf.importer.adoption.otherscores import resources_to_read
 from gitops_dsf.importer.plan import plan_import
 from gitops_dsf.importer.selection import ImportSelection
 from gitops_dsf.repository.files import write_files
@@ -62,11 +63,12 @@ def _of_hub(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
     # Without the extra live only --from works.
     from gitops_dsf.cli.settingsfromhub import adapt_settings
     from gitops_dsf.hubreader.hub import HubClient
-    from gitops_dsf.hubreader.inventory import inventory
+    from gitops_dsf.hubreader.inventory import inventory, scores_named
 
     with HubClient(context=context, kubeconfig=args.kubeconfig) as hub:
         adapt_settings(args.directory, hub, is_dry_run=args.dry_run)
-        return inventory(hub, with_applications=bool(args.adopt))
+        objects = inventory(hub, with_applications=bool(args.adopt))
+        return [*objects, *scores_named(hub, resources_to_read(objects))]
 
 
 def _of_file(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:

@@ -1,5 +1,6 @@
 """Reads from a hub what `import` takes."""
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from gitops_dsf.errors import HubError
@@ -9,6 +10,7 @@ from gitops_dsf.hub.resources import (
     CLUSTERS,
     PLACEMENTS,
     SCORERS,
+    SCORES,
     SCORING_CONFIGS,
     Resource,
 )
@@ -55,5 +57,17 @@ def inventory(hub: HubClient, *, with_applications: bool = False) -> list[JsonOb
             raise HubError(hub.lacks(contents))
         # In a typed list, the API server omits apiVersion and kind from each item.
         head = {"apiVersion": resource.api_version, "kind": kind}
+        objects += [head | content for content in contents]
+    return objects
+
+
+def scores_named(hub: HubClient, resources: Iterable[str]) -> list[JsonObject]:
+    """Reads the AddOnPlacementScores of these names, in all namespaces. Raises HubError."""
+    head = {"apiVersion": SCORES.api_version, "kind": "AddOnPlacementScore"}
+    objects: list[JsonObject] = []
+    for resource in resources:
+        contents = hub.read(SCORES, whole, name=resource)
+        if isinstance(contents, Unread):
+            raise HubError(hub.lacks(contents))
         objects += [head | content for content in contents]
     return objects

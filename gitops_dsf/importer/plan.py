@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.importer.adoption.adopt import ADOPTED_KINDS, adopt
+from gitops_dsf.importer.adoption.otherscores import SCORE_KIND
 from gitops_dsf.importer.planned import Import
 from gitops_dsf.importer.selection import ImportSelection
 from gitops_dsf.importer.take import TAKEN_KINDS
@@ -31,7 +32,7 @@ def plan_import(
     running: list[Mapping[str, Any]] = []
     others: list[Mapping[str, Any]] = []
     for data in objects:
-        group = running if data.get("kind") in ADOPTED_KINDS else others
+        group = running if data.get("kind") in (*ADOPTED_KINDS, SCORE_KIND) else others
         group.append(data)
     loaded = load(root)
     planned = Import(root=root)

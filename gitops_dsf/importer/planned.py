@@ -40,6 +40,10 @@ class Import:
     """Placements and ApplicationSets that are not written; `changes` says why."""
     applied_elsewhere: list[ImportLine] = field(default_factory=list)
     """Those that are written, and that an Application of Argo CD applies; `changes` names it."""
+    declared: list[str] = field(default_factory=list)
+    """Scores of other add-ons that the settings declare from now on, without range."""
+    undeclared: list[str] = field(default_factory=list)
+    """Those that are not declared, because no AddOnPlacementScore of the input has them."""
     adopted: int = 0
     """ApplicationSets that are written, in either form."""
     missing: list[ImportLine] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """The text of gitops-dsf.yaml with settings that a hub decides."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -44,6 +44,19 @@ class SettingsFile:
         if section is None:
             return {}
         return dict(section) if isinstance(section, Mapping) else None
+
+    def extend(self, field: str, entries: Iterable[Any]) -> bool:
+        """Appends to a list of the spec, also to one that nobody wrote.
+
+        False if the file has something else there, or holds aliases, which cannot be edited.
+        """
+        if self._spec is None:
+            return False
+        written = self._spec.get(field)
+        if not isinstance(written, list | None):
+            return False
+        list(mirror(self._spec, {**self._spec, field: [*(written or ()), *entries]}))
+        return True
 
     def replace_section(self, field: str, section: Mapping[str, Any]) -> None:
         """Writes a mapping of the spec. Comments, order and quotes stay."""

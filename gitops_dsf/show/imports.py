@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_dsf.importer.planned import Import, ImportLine
+from gitops_dsf.wording import names_text
 
 
 def written_lines(planned: Import) -> Iterator[str]:
@@ -30,6 +31,17 @@ def left_lines(planned: Import) -> Iterator[str]:
         yield (
             f"{_object(planned, line)} is also applied by the Argo CD Application"
             f" {'; '.join(line.changes)}: take it out there, without pruning, before the first sync"
+        )
+    for score in planned.undeclared:
+        yield (
+            f"{score} is not declared in spec.externalScores: no AddOnPlacementScore in the input"
+            " has it, so its name may be misspelt; declare it if its add-on comes later"
+        )
+    if planned.declared:
+        yield (
+            f"spec.externalScores says nothing of the range of {names_text(planned.declared)}, nor"
+            " of measuredAfterSeconds: what is published now does not show them; without them,"
+            " validation expects -100 to 100"
         )
     for line in planned.missing:
         yield (

@@ -39,7 +39,7 @@ def stored(item: Object) -> Object:
         },
         "managedFields": [{"manager": "kubectl-client-side-apply", "operation": "Update"}],
     }
-    return {**item, "metadata": metadata, "status": {}}
+    return {"status": {}, **item, "metadata": metadata}
 
 
 def fleet(root: Path, *, namespace: str = NAMESPACE, **settings: Any) -> Path:

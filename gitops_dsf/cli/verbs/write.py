@@ -317,7 +317,9 @@ label and claim that a file already holds.
 
 With --adopt, ApplicationSets that follow a decision become ScoredApplications in apps/, and the
 Placements that they follow ScoredPlacements, where these say all that is there. Others are written
-as they are, with the reason, or left alone. In each case the first sync changes no Application.""",
+as they are, with the reason, or left alone. In each case the first sync changes no Application.
+Scores of other add-ons by which these Placements rank are declared in spec.externalScores, if the
+hub has them.""",
     examples="""\
 examples:
   kubectl get managedclusters,managedclustersets -o yaml | gitops-dsf import --from -

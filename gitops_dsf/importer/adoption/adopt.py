@@ -16,6 +16,7 @@ from gitops_dsf.globs import is_glob, matches
 from gitops_dsf.hub.application_sets import placements_followed
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS
+from gitops_dsf.hub.scorers import ScoreKey
 from gitops_dsf.importer.adoption.agreement import check_ranking, check_set
 from gitops_dsf.importer.adoption.applicationset import application_of
 from gitops_dsf.importer.adoption.forms import Form, Group, LiveObject
@@ -28,14 +29,18 @@ from gitops_dsf.importer.adoption.manifests import (
     namespace_of,
     scored_placement,
 )
+from gitops_dsf.importer.adoption.otherscores import OtherScores, with_declared
 from gitops_dsf.importer.adoption.placement import ranking_of
 from gitops_dsf.importer.manifest import ImportedObject, is_rendered, name_of
 from gitops_dsf.importer.planned import Import, ImportLine
 from gitops_dsf.pipeline import CheckResult, check_loaded
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.placements import placement as rendered_placement
+from gitops_dsf.repository.files import read_text
 from gitops_dsf.repository.load import FieldPath, Loaded, value_at
+from gitops_dsf.repository.load.paths import SETTINGS_FILE
 from gitops_dsf.sync.locks import new_errors
+from gitops_dsf.wording import plural
 
 ADOPTED_KINDS: Final = ("ApplicationSet", "Placement")
 """What runs already and may be adopted."""
@@ -84,6 +89,7 @@ class _Adoption:
         self._before = checked.diagnostics
         self._fleet = _checked_fleet(checked)
         self._home = self._fleet.repository.spec.argocd.namespace
+        self._scores = OtherScores(self._fleet, objects)
         self._in_git = {(document.kind, document.name) for document in loaded.documents}
         self._files_in_git = {document.file for document in loaded.documents}
         self._files: dict[str, LiveObject] = {}
@@ -218,7 +224,25 @@ class _Adoption:
                 file = self._file(live, texts)
                 self._files[file] = live
                 texts[file] = emit(document)
+        declared = [score for score in self._undeclared(groups) if self._scores.clusters(score)]
+        if declared:
+            name = self._fleet.repository.metadata.name
+            texts[SETTINGS_FILE] = with_declared(self._settings(), name, declared)
         return texts
+
+    def _undeclared(self, groups: Iterable[Group]) -> Sequence[ScoreKey]:
+        """The scores of other add-ons that rank the Placements which are written."""
+        written: list[Mapping[str, Any]] = []
+        for group in groups:
+            placement = group.placement
+            if placement is not None and placement.form is not Form.NOT_AT_ALL:
+                written.append(placement.data)
+        return self._scores.undeclared(written)
+
+    def _settings(self) -> str:
+        """The text of gitops-dsf.yaml."""
+        planned_text = self._planned.files.get(SETTINGS_FILE)
+        return planned_text or read_text(self._planned.root, SETTINGS_FILE)
 
     def _documents(self, group: Group) -> list[tuple[LiveObject, ImportedObject]] | None:
         """What is written of a group; None if a member has another form from now on."""
@@ -336,6 +360,7 @@ class _Adoption:
                     self._planned.applied_elsewhere.append(
                         ImportLine(kind=live.kind, name=live.name, file=file, changes=(owner,))
                     )
+        self._report_scores(groups)
         for lines in (
             self._planned.added,
             self._planned.carried,
@@ -343,6 +368,29 @@ class _Adoption:
             self._planned.applied_elsewhere,
         ):
             lines.sort()
+
+    def _report_scores(self, groups: Iterable[Group]) -> None:
+        changes: list[str] = []
+        for score in self._undeclared(groups):
+            text = "/".join(score)
+            count = self._scores.clusters(score)
+            if count == 0:
+                self._planned.undeclared.append(text)
+                continue
+            self._planned.declared.append(text)
+            have = "has" if count == 1 else "have"
+            changes.append(
+                f"spec.externalScores declares {text}, which {plural(count, 'cluster')} {have}"
+            )
+        if changes:
+            self._planned.changed.append(
+                ImportLine(
+                    kind="FleetRepository",
+                    name=self._fleet.repository.metadata.name,
+                    file=SETTINGS_FILE,
+                    changes=tuple(changes),
+                )
+            )
 
 
 def _checked_fleet(checked: CheckResult) -> CheckedFleet:

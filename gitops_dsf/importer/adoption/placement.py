@@ -15,6 +15,7 @@ import msgspec
 
 from gitops_dsf.hub.application_sets import is_hollow
 from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.scorers import ScoreKey
 from gitops_dsf.importer.adoption.liveset import NotExpressible
 from gitops_dsf.importer.manifest import ImportedObject
 from gitops_dsf.repository.load import value_at
@@ -41,8 +42,7 @@ class _PrioritizerWeights:
     """The prioritizers that OCM runs for a Placement, with the sum of their weights."""
 
     built_in: Counter[str] = field(default_factory=Counter)
-    add_ons: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By AddOnPlacementScore and item."""
+    add_ons: Counter[ScoreKey] = field(default_factory=Counter)
 
 
 def ranking_of(spec: Mapping[str, Any], scorers: Iterable[EffectiveScorer]) -> ImportedObject:
@@ -67,6 +67,15 @@ def ranking_of(spec: Mapping[str, Any], scorers: Iterable[EffectiveScorer]) -> I
         # The namespace has the bindings already, and somebody else owns them.
         "bindings": "Existing",
     }
+
+
+def ranked_scores(spec: Mapping[str, Any]) -> tuple[ScoreKey, ...]:
+    """The items of AddOnPlacementScores by which OCM ranks for a Placement."""
+    try:
+        return tuple(_prioritizer_weights(spec).add_ons)
+    except NotExpressible:
+        # OCM ranks nothing then, and `validate` says why.
+        return ()
 
 
 def _prioritizer_weights(spec: Mapping[str, Any]) -> _PrioritizerWeights:

@@ -11,6 +11,7 @@ from tests.support.apiserver import ApiServer, serving
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import cluster_set, managed_cluster, printed
 
+DECLARED = "spec.externalScores declares site-preference/preference, which 1 cluster has"
 OCM = "cluster.open-cluster-management.io"
 
 
@@ -148,6 +149,55 @@ def test_from_a_hub(fleet: Path, tmp_path: Path) -> None:
         hub.serve(
             "/apis/argoproj.io/v1alpha1/applicationsets", listed(adoption.stored(application_set))
         )
+        unread = gitops_dsf(*words, "--adopt", "billing", cwd=fleet)
+        assert unread.returncode == 1
+        assert "addonplacementscores" in unread.stderr
+        hub.serve(f"/apis/{OCM}/v1alpha1/addonplacementscores", listed(score("cluster1", 90)))
         done = gitops_dsf(*words, "--adopt", "billing", cwd=fleet)
     assert "apps/billing.yaml: ScoredApplication billing added" in done.stdout.splitlines()
     assert (fleet / "clusters/ber-1.yaml").exists()
+
+
+def test_scores_of_other_add_ons_from_a_hub(tmp_path: Path) -> None:
+    """Only scores by which Placements rank are asked for, each by its name."""
+    root = adoption.fleet(tmp_path / "fleet", externalScores=[])
+    preference = score("cluster1", 10)
+    preference["metadata"]["name"] = "site-preference"
+    preference["status"]["scores"][0]["name"] = "preference"
+    with serving(ApiServer(serves={})) as hub:
+        hub.serve(f"/apis/{OCM}/v1/managedclusters", listed(managed_cluster("ber-1")))
+        hub.serve(f"/apis/{OCM}/v1beta2/managedclustersets", listed(cluster_set("fleet")))
+        [placement, application_set] = adoption.case("failover-by-score")
+        hub.serve(f"/apis/{OCM}/v1beta1/placements", listed(adoption.stored(placement)))
+        hub.serve(
+            "/apis/argoproj.io/v1alpha1/applicationsets", listed(adoption.stored(application_set))
+        )
+        hub.serve(f"/apis/{OCM}/v1alpha1/addonplacementscores", listed(preference))
+        kubeconfig = hub.kubeconfig(tmp_path / "config")
+        words = ("import", "--context", "hub", "--kubeconfig", kubeconfig, "--adopt", "*")
+        done = gitops_dsf(*words, cwd=root)
+        asked = [path for path in hub.requests if "addonplacementscores" in path]
+    told = done.stdout.splitlines()
+    assert "apps/chat-placement.yaml: ScoredPlacement chat-placement added" in told
+    assert f"gitops-dsf.yaml: FleetRepository fleet: {DECLARED}" in told
+    assert (
+        "spec.externalScores says nothing of the range of site-preference/preference, nor of"
+        " measuredAfterSeconds: what is published now does not show them; without them, validation"
+        " expects -100 to 100\n"
+    ) in done.stderr
+    assert len(asked) == 1
+    assert "fieldSelector=metadata.name%3Dsite-preference" in asked[0]
+    assert gitops_dsf("validate", cwd=root).returncode == 0
+
+
+def test_a_score_that_no_add_on_publishes(tmp_path: Path) -> None:
+    root = adoption.fleet(tmp_path / "fleet", externalScores=[])
+    file = tmp_path / "hub.yaml"
+    running = [adoption.stored(item) for item in adoption.case("failover-by-score")]
+    file.write_text(printed([*running, score("cluster1", 10)]), encoding="utf-8")
+    done = gitops_dsf("import", "--from", str(file), "--adopt", "*", cwd=root)
+    assert (
+        "site-preference/preference is not declared in spec.externalScores: no AddOnPlacementScore"
+        " in the input has it, so its name may be misspelt; declare it if its add-on comes later\n"
+    ) in done.stderr
+    assert "site-preference" not in (root / "gitops-dsf.yaml").read_text("utf-8")

@@ -152,9 +152,35 @@ def test_a_repository_with_errors_adopts_nothing(tmp_path: Path) -> None:
         adopt(root, *adoption.case("go-template"))
 
 
-def test_a_score_that_nobody_declares(tmp_path: Path) -> None:
+def score(resource: str, cluster: str, *names: str, **labels: str) -> dict[str, Any]:
+    """A score that is on the hub."""
+    metadata = {"name": resource, "namespace": cluster, "labels": labels}
+    scores = [{"name": name, "value": 7} for name in names]
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+        "kind": "AddOnPlacementScore",
+        "metadata": metadata,
+        "status": {"scores": scores},
+    }
+
+
+def declared(root: Path) -> Any:
+    """What the settings declare."""
+    settings = yamlfast.load((root / "gitops-dsf.yaml").read_text("utf-8"))
+    return settings["spec"].get("externalScores")
+
+
+USAGE = "resource-usage-score/cpuAvailable"
+PREFERENCE = tuple(
+    score("site-preference", cluster, "preference", "other") for cluster in adoption.CLUSTERS
+)
+
+
+def test_a_score_that_nobody_publishes_is_not_declared(tmp_path: Path) -> None:
+    """Declared, a misspelt name would never be found."""
     root = adoption.fleet(tmp_path / "fleet", externalScores=[])
-    planned = adopt(root, *adoption.case("failover-by-score"))
+    misspelt = score("site-preference", "cluster1", "preferred")
+    planned = adopt(root, *adoption.case("failover-by-score"), misspelt)
     found = forms(planned)
     assert found["chat-placement"].startswith("DSF")
     assert (
@@ -162,6 +188,90 @@ def test_a_score_that_nobody_declares(tmp_path: Path) -> None:
         in (found["chat-placement"])
     )
     assert check(root).fleet is not None
+    assert declared(root) == []
+    assert planned.undeclared == ["site-preference/preference"]
+
+
+def test_a_score_of_another_add_on_is_declared(tmp_path: Path) -> None:
+    root = adoption.fleet(tmp_path / "fleet", externalScores=[])
+    usage = score("resource-usage-score", "cluster2", "memAvailable", "cpuAvailable")
+    running = [*adoption.case("failover-by-score"), *adoption.case("resource-usage-score")]
+    planned = adopt(root, *running, *PREFERENCE, usage)
+    assert forms(planned) == EXPECTED["failover-by-score"] | EXPECTED["resource-usage-score"]
+    # Of these alone is known that they rank. No range: what is published now does not bound it.
+    assert declared(root) == [
+        {"resource": "resource-usage-score", "names": ["cpuAvailable"]},
+        {"resource": "site-preference", "names": ["preference"]},
+    ]
+    assert [(line.kind, line.name, line.file, line.changes) for line in planned.changed] == [
+        (
+            "FleetRepository",
+            "fleet",
+            "gitops-dsf.yaml",
+            (
+                f"spec.externalScores declares {USAGE}, which 1 cluster has",
+                "spec.externalScores declares site-preference/preference, which 2 clusters have",
+            ),
+        )
+    ]
+    assert planned.undeclared == []
+    codes = {finding.code for finding in check(root).diagnostics}
+    assert not codes & {"DSF214", "DSF323", "DSF377"}
+    again = adopt(root, *running, *PREFERENCE, usage)
+    assert (again.files, again.changed) == ({}, [])
+
+
+def test_a_score_is_declared_for_a_placement_that_stays_as_it_is(tmp_path: Path) -> None:
+    root = adoption.fleet(tmp_path / "fleet", externalScores=[])
+    [_, application_set] = adoption.case("by-claims")
+    [ranked, _] = adoption.case("failover-by-score")
+    [claims, _] = adoption.case("by-claims")
+    claims["spec"]["prioritizerPolicy"] = ranked["spec"]["prioritizerPolicy"]
+    planned = adopt(root, claims, application_set, *PREFERENCE)
+    assert forms(planned) == EXPECTED["by-claims"]
+    assert declared(root) == [{"resource": "site-preference", "names": ["preference"]}]
+    assert "DSF323" not in {finding.code for finding in check(root).diagnostics}
+
+
+def test_a_score_is_not_declared_for_a_placement_that_is_left(tmp_path: Path) -> None:
+    root = adoption.fleet(tmp_path / "fleet", externalScores=[])
+    [placement, application_set] = adoption.case("project-by-cluster")
+    [ranked, _] = adoption.case("failover-by-score")
+    placement["spec"]["prioritizerPolicy"] = ranked["spec"]["prioritizerPolicy"]
+    planned = adopt(root, placement, application_set, *PREFERENCE)
+    assert forms(planned) == EXPECTED["project-by-cluster"]
+    assert (declared(root), planned.changed, planned.undeclared) == ([], [], [])
+
+
+def test_what_is_declared_stays_as_people_wrote_it(tmp_path: Path) -> None:
+    entry = {"resource": "site-preference", "names": ["other"], "range": {"min": 0, "max": 10}}
+    root = adoption.fleet(tmp_path / "fleet", externalScores=[entry])
+    file = root / "gitops-dsf.yaml"
+    file.write_text(f"# Ours.\n{file.read_text('utf-8')}", "utf-8")
+    adopt(root, *adoption.case("failover-by-score"), *PREFERENCE)
+    # The range of `other` says nothing about `preference`.
+    assert declared(root) == [entry, {"resource": "site-preference", "names": ["preference"]}]
+    assert file.read_text("utf-8").startswith("# Ours.\n")
+
+
+def test_scores_of_our_agents_are_not_those_of_another_add_on(tmp_path: Path) -> None:
+    """A scorer that git lacks publishes it. Imported, it would be there twice."""
+    root = adoption.fleet(tmp_path / "fleet", externalScores=[])
+    ours = score(
+        "site-preference",
+        "cluster1",
+        "preference",
+        **{"app.kubernetes.io/managed-by": "gitops-dsf-agent"},
+    )
+    planned = adopt(root, *adoption.case("failover-by-score"), ours)
+    assert declared(root) == []
+    assert planned.undeclared == ["site-preference/preference"]
+
+
+def test_a_scorers_score_is_not_declared(tmp_path: Path) -> None:
+    root = adoption.fleet(tmp_path / "fleet", externalScores=[])
+    planned = adopt(root, *adoption.case("go-template"), score("cpu", "cluster1", "cpu"))
+    assert (declared(root), planned.changed, planned.undeclared) == ([], [], [])
 
 
 def test_a_placement_without_prioritizers_ranks_as_ocm_does(tmp_path: Path) -> None:
