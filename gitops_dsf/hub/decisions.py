@@ -18,6 +18,7 @@ def decided(pages: Iterable[objects.PlacementDecision]) -> Mapping[str, frozense
     """
     clusters: dict[str, set[str]] = {}
     for page in pages:
+        # By its label, which is what OCM finds the pages by, too.
         key = f"{page.metadata.namespace or ''}/{page.placement}"
         clusters.setdefault(key, set()).update(page.cluster_names)
     return {key: frozenset(names) for key, names in clusters.items()}

@@ -31,6 +31,7 @@ class Deployed(msgspec.Struct, frozen=True):
         """
         sync = self.status.sync
         history = self.status.history or ()
+        # Synced means that the objects are as in this commit, whether a sync was needed or not.
         if sync.status == "Synced" and sync.revision:
             return sync.revision
         return history[-1].revision if history else ""

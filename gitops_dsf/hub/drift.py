@@ -97,6 +97,7 @@ def last_synced(page: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[st
     """What to write to status.lastSyncedConfig: the page, and accepted fields that it dropped."""
     # A field that was dropped stays. Without it, nobody could see that the page had set its value.
     nested: dict[str, Any] = {}
+    # What the page says now counts more than what it had said.
     for path, value in sorted({**accepted, **page}.items()):
         *parents, leaf = path.split(".")
         inner = nested
@@ -121,6 +122,7 @@ def filled(value: Mapping[str, Any]) -> dict[str, Any]:
 def flat(config: Config, prefix: str = "") -> dict[str, Any]:
     """Flattens nested mappings to values by dotted path."""
     values: dict[str, Any] = {}
+    # No field of the schema has a dot in its name, so paths are unique.
     for key, value in config.items():
         if isinstance(value, Mapping):
             values |= flat(value, f"{prefix}{key}.")

@@ -32,6 +32,7 @@ class LabelIndex(Generic[K]):
     def select(self, selector: Selector) -> frozenset[K]:
         """Names that a selector matches."""
         answer = self._answers.get(selector)
+        # A selector without requirements matches everything, one that is nil in Go matches nothing.
         if answer is None:
             answer = frozenset() if selector.nothing else self.everything
             for requirement in selector.requirements:

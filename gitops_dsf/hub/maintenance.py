@@ -40,6 +40,7 @@ class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     schedule: Weekly | None = None
 
     def __post_init__(self) -> None:
+        # `validate` says the same, but whoever may write the ConfigMap writes what is read here.
         has_schedule = self.schedule is not None
         has_period = self.start is not None and self.end is not None
         has_half = (self.start is None) != (self.end is None)

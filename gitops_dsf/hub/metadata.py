@@ -81,6 +81,7 @@ class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=Tru
     @property
     def since(self) -> float | None:
         """Seconds since 1970 of the last transition; None if it is absent or not a time."""
+        # Decoded only here, so that a wrong time costs this answer and not the whole object.
         try:
             return msgspec.convert(self.last_transition_time, Timestamp).timestamp()
         except msgspec.ValidationError:
@@ -101,4 +102,5 @@ def condition_of(conditions: tuple[Condition, ...] | None, kind: str) -> Conditi
 
 def problem_of(error: msgspec.DecodeError) -> str:
     """The error message, with the path of the field."""
+    # msgspec writes the path as `$.spec.x`, and people write spec.x.
     return str(error).replace(" - at `$.", " at `").replace(" - at `$", " at `")

@@ -87,6 +87,7 @@ class MultiKueueConfig(Struct, frozen=True):
     @property
     def ordered_at(self) -> float | None:
         """When the list was ordered last, in seconds since 1970; None if that is not known."""
+        # An absent annotation is an empty text, which is no time either. People may edit it, too.
         try:
             return msgspec.convert(
                 self.metadata.annotation(ORDERED_AT_ANNOTATION), Timestamp, strict=False
@@ -98,6 +99,7 @@ class MultiKueueConfig(Struct, frozen=True):
     def written(self) -> WrittenOrder:
         """What we wrote last; an empty one if that is not known."""
         text = self.metadata.annotation(ORDER_ANNOTATION)
+        # Without it the list on the hub is the base of the next one, so nothing is lost.
         try:
             return msgspec.json.decode(text, type=WrittenOrder)
         except msgspec.DecodeError:

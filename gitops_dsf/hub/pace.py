@@ -88,6 +88,7 @@ class VerifiedBy(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     """
 
     def __post_init__(self) -> None:
+        # Whoever may write Placements can write the annotation, so it is checked once more.
         if (self.at_least is None) == (self.no_worse_than is None):
             raise ValueError("a check has exactly one of atLeast and noWorseThan")
 
@@ -129,6 +130,7 @@ class Verification(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
         At most `seconds`, when they must be decided.
         """
+        # All checks must hold, so the slowest one decides when they can have passed.
         slowest = max(check.measured_after + check.for_seconds for check in self.checks)
         return min(self.seconds, slowest)
 
@@ -152,6 +154,7 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def stickiness(self) -> float:
         """Points of the weighted mean of the scores by which another cluster must lead."""
+        # Steady gives 100 points to the cluster of the decision, and 0 to others (OCM 1.2.1).
         return 100 * self.steady / self.total_weight
 
     @property
@@ -225,6 +228,7 @@ def as_written(placement: objects.Placement, ranking: PacedRanking) -> objects.P
         add_on = objects.AddOnCoordinate(term.resource, term.dimension)
         coordinate = objects.ScoreCoordinate("AddOn", "", add_on)
         prioritizers.append(objects.PrioritizerConfig(coordinate, term.weight))
+    # With weight 0 OCM would not run the prioritizer, and people wrote none.
     if ranking.steady:
         coordinate = objects.ScoreCoordinate("BuiltIn", "Steady")
         prioritizers.append(objects.PrioritizerConfig(coordinate, ranking.steady))

@@ -85,6 +85,7 @@ class PlacementSummary(Struct, frozen=True):
         """
         if not self.predicates:
             return True
+        # OCM 1.2.1 accepts a cluster for which any of the predicates holds.
         for predicate in self.predicates:
             if predicate.labels.matches(labels) and predicate.claims.matches(claims):
                 return True
@@ -94,6 +95,7 @@ class PlacementSummary(Struct, frozen=True):
 def summary_of(placement: objects.Placement) -> PlacementSummary:
     """The kept part of a Placement."""
     annotation = placement.metadata.annotation(PACE_ANNOTATION)
+    # An annotation that cannot be read counts as it is: its next edit may change what decides.
     content = msgspec.json.encode((placement.spec, _deciding_part(placement) or annotation))
     return PlacementSummary(
         uid=placement.metadata.uid,
@@ -179,6 +181,7 @@ def without_score_predicates(placement: objects.Placement) -> objects.Placement:
     """The Placement without CEL expressions that read scores."""
     if not asks_for_scores(placement):
         return placement
+    # Predicates stay, even without expressions: each is one of several ways to be eligible.
     predicates = tuple(map(_without_scores, placement.spec.predicates or ()))
     spec = msgspec.structs.replace(placement.spec, predicates=predicates)
     return msgspec.structs.replace(placement, spec=spec)

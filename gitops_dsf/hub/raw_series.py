@@ -45,4 +45,5 @@ def evaluated(label: str, clusters: Iterable[tuple[str, str]]) -> SeriesReader:
 
 
 def _values_of(labels: Mapping[str, str], names: Iterable[str]) -> Labels:
+    # For Prometheus an absent label and an empty one are the same.
     return tuple([labels.get(name, "") for name in names])

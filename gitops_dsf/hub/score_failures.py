@@ -35,13 +35,15 @@ def failure_groups(failures: Mapping[str, ScoreFailure]) -> tuple[FailureGroup, 
         by_reason.setdefault(failures[cluster].reason, []).append(cluster)
     groups: list[FailureGroup] = []
     for reason, clusters in by_reason.items():
+        of_reason = [failures[cluster] for cluster in clusters]
         group = FailureGroup(
             reason=reason,
             clusters=tuple(clusters),
-            message=_most_frequent(failures[cluster].message for cluster in clusters),
-            since=_first(failures[cluster] for cluster in clusters),
+            message=_most_frequent(failure.message for failure in of_reason),
+            since=_first(of_reason),
         )
         groups.append(group)
+    # What concerns most clusters is most likely the cause of the rest.
     return tuple(sorted(groups, key=lambda group: (-len(group.clusters), group.reason)))
 
 

@@ -107,6 +107,7 @@ def read_scorers(
     specs: dict[str, ScorerSpec] = {}
     for name in index.names:
         part = parts.get(name)
+        # Its scorers are then missing, which is reported below with their names.
         if part is None:
             continue
         _check_owner(part)
@@ -165,6 +166,8 @@ def _spec(part: str, scorer: str, text: str) -> ScorerSpec:
 
 
 def _check_owner(config_map: ListConfigMap) -> None:
+    # This finds mistakes, and is no protection: whoever may write ConfigMaps of the namespace can
+    # write the label, too.
     if config_map.metadata.label(MANAGED_BY_LABEL) != GENERATOR_MANAGER:
         raise ListError(
             f"ConfigMap {config_map.metadata.name} was not rendered by gitops-dsf: it has no label"

@@ -163,8 +163,8 @@ class ScorerSpec(
 
 
 def counted_span(published: tuple[int, int], default_score: int | None) -> tuple[int, int]:
-    """The lowest and highest score that OCM can count. A missing score counts as 0."""
-    # 0 is always possible, because a missing score counts as 0.
+    """The lowest and highest score that OCM can count."""
+    # 0 is always possible: OCM 1.2.1 counts a missing or expired score as 0.
     values = (*published, default_score or 0, 0)
     return min(values), max(values)
 
@@ -204,6 +204,7 @@ class DynamicScorer(KubernetesObject, frozen=True):
     @property
     def span(self) -> tuple[int, int]:
         """The lowest and highest score that OCM can count for it."""
+        # Without a range the agent clamps raw scores to what OCM's CRD accepts.
         ends = self.spec.score_range or ScoreRange(constants.SCORE_MIN, constants.SCORE_MAX)
         return counted_span((ends.output_min, ends.output_max), self.spec.default_score)
 
@@ -255,6 +256,7 @@ class DynamicScorer(KubernetesObject, frozen=True):
     @property
     def health(self) -> str:
         """Active, Inactive or Unknown; empty if it was not probed."""
+        # The status is read without a schema: another program's CRD may allow anything here.
         health = self.status.get("healthStatus")
         return health if isinstance(health, str) else ""
 
@@ -262,6 +264,7 @@ class DynamicScorer(KubernetesObject, frozen=True):
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions that can be decoded."""
         conditions: list[Condition] = []
+        # Each on its own: one condition that somebody broke must not hide the others.
         for condition in self.status.get("conditions") or ():
             with suppress(msgspec.ValidationError):
                 conditions.append(msgspec.convert(condition, Condition))

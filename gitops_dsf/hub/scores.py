@@ -206,13 +206,17 @@ class Interner:
 
     def of(self, status: ScoreStatus | None, *, on_hub: bool = False) -> PublishedScore:
         """The score of an object; an empty one if it has no status."""
-        items = (status.scores if status else None) or ()
+        # A create drops the status, so an object may be without one for a moment.
+        if status is None:
+            return self.score(None, (), (), on_hub=on_hub)
+        scores = status.scores or ()
+        # Lists are faster than generators here, and a fleet has a million scores.
         return self.score(
-            status.valid_until if status else None,
-            tuple([item.name for item in items]),
-            tuple([item.value for item in items]),
+            status.valid_until,
+            tuple([score.name for score in scores]),
+            tuple([score.value for score in scores]),
             on_hub=on_hub,
-            failure=_failure_in(status.conditions) if status and status.conditions else None,
+            failure=_failure_in(status.conditions) if status.conditions else None,
         )
 
 
@@ -233,6 +237,7 @@ def without_failures(
     scores: Mapping[str, PublishedScore],
 ) -> Mapping[str, PublishedScore]:
     """The scores of one name without objects that only tell why there is none."""
+    # Usually there are none, and then nothing is copied.
     if not any(score.only_failure for score in scores.values()):
         return scores
     return {cluster: score for cluster, score in scores.items() if not score.only_failure}
@@ -240,9 +245,11 @@ def without_failures(
 
 def failures_in(scores: Mapping[str, PublishedScore]) -> dict[str, ScoreFailure]:
     """Why the scorer of these scores gives none now, by cluster."""
-    return {
-        cluster: score.failure for cluster, score in scores.items() if score.failure is not None
-    }
+    failures: dict[str, ScoreFailure] = {}
+    for cluster, score in scores.items():
+        if score.failure is not None:
+            failures[cluster] = score.failure
+    return failures
 
 
 def score_of(

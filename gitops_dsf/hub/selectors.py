@@ -73,6 +73,7 @@ class Selector:
 
         All of them must be valid: they are not checked.
         """
+        # In order of key, so that each run names the same requirement as the one that fails.
         exact = [Requirement(key, "In", (labels[key],)) for key in sorted(labels)]
         return cls((*exact, *terms))
 
@@ -138,6 +139,7 @@ def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requi
 
 
 def _expression(expression: LabelRequirement) -> Requirement:
+    # Returns one of the literals, so that the type of a requirement says what it may be.
     for operator in OPERATORS:
         if operator == expression.operator:
             return _requirement(expression.key, operator, expression.values or ())

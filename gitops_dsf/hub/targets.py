@@ -70,12 +70,16 @@ class TargetClusters:
         masks: tuple[Mask, ...] | None,
     ) -> None:
         # OCM leaves out clusters that are being deleted.
-        labels = {name: item.labels for name, item in clusters.items() if not item.deleting}
+        labels: dict[str, Mapping[str, str]] = {}
+        self._joined: dict[str, float] = {}
+        for name, cluster in clusters.items():
+            if not cluster.deleting:
+                labels[name] = cluster.labels
+                self._joined[name] = cluster.created
         self._clusters = LabelIndex(labels)
         self.masks = masks
         self._excluded = [(mask.score_name, self._masked_by(mask)) for mask in masks or ()]
         """Globs of score names, and the clusters that are masked for them."""
-        self._joined = {name: clusters[name].created for name in labels}
         self._since = _agents_since(self._joined, addons)
         self.agents = frozenset(self._since)
         """Clusters that have the agent's add-on and are not being deleted."""

@@ -141,12 +141,14 @@ def _of_days(weekly: Weekly, days: tuple[date, ...]) -> tuple[Period, ...]:
 
 def _periods(weekly: Weekly, days: Iterable[date]) -> Iterator[Period]:
     """The periods that begin on these days. A change of clocks may leave nothing of one."""
+    # It could be empty or a whole day, and nobody can tell. A rule reports it.
     if weekly.opens == weekly.closes:
         return
     for day in days:
         if DAYS[day.weekday()] not in weekly.days:
             continue
         last = day + timedelta(days=weekly.closes < weekly.opens)
+        # The earlier beginning and the later end: rather too long than open for an hour less.
         start, _ = _moments(day, weekly.opens, weekly.zone)
         period = Period(start, max(_moments(last, weekly.closes, weekly.zone)))
         if not period.empty:

@@ -58,7 +58,7 @@ def certainty(verdict: Verdict, scores: OpenScores) -> Certainty | None:
     ranking = verdict.ranking
     if ranking is None:
         return None
-    names = [verdict.state.names[cluster] for cluster in ranking.clusters]
+    names = list(map(verdict.state.names.__getitem__, ranking.clusters))
     sums = [Interval(total, total) for total in ranking.sums]
     is_open = False
     for term in _terms(verdict):
@@ -68,6 +68,7 @@ def certainty(verdict: Verdict, scores: OpenScores) -> Certainty | None:
             if cell is None:
                 continue
             is_open = True
+            # What stands in for the score is taken out of the sum, and its bounds are put in.
             counted = (term.values[index] or 0) * term.weight
             added = cell.interval(term.item).times(term.weight)
             total = sums[index]
@@ -108,8 +109,11 @@ def _terms(verdict: Verdict) -> Iterable[_Term]:
 
 def _selected(ranking: Ranking, names: list[str], sums: list[Interval]) -> Certainty:
     # Equal sums are ordered by name, and indexes are in order of name, so the smaller index wins.
-    worst = [(total.low, -index) for index, total in enumerate(sums)]
-    best = [(total.high, -index) for index, total in enumerate(sums)]
+    worst: list[tuple[int, int]] = []
+    best: list[tuple[int, int]] = []
+    for index, total in enumerate(sums):
+        worst.append((total.low, -index))
+        best.append((total.high, -index))
     by_worst = sorted(worst)
     by_best = sorted(best)
     count = len(names)

@@ -23,7 +23,7 @@ def with_defaults(objects: Iterable[Manifest]) -> list[Manifest]:
 
     Raises SimulatorInputError for parts that have another shape.
     """
-    return [_filled(document) for document in objects]
+    return list(map(_filled, objects))
 
 
 def _filled(document: Manifest) -> Manifest:
@@ -75,7 +75,7 @@ def _policy(policy: Manifest) -> Manifest:
     filled = {"mode": "Additive", **_present(policy)}
     configurations = filled.get("configurations")
     if configurations:
-        filled["configurations"] = [_configuration(configured) for configured in configurations]
+        filled["configurations"] = list(map(_configuration, configurations))
     return filled
 
 

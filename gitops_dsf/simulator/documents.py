@@ -89,6 +89,7 @@ def read(document: Mapping[str, Any], position: int) -> HubObject:
         typed: HubObject = msgspec.convert(document, KINDS[kind])
     except msgspec.ValidationError as error:
         raise SimulatorInputError(f"{describe(document, position)}: {problem_of(error)}") from error
+    # No API server returns such an object, and under an empty namespace it would go unseen.
     if not isinstance(typed, ManagedCluster | ManagedClusterSet) and not typed.metadata.namespace:
         raise SimulatorInputError(f"{describe(document, position)} needs metadata.namespace")
     return typed

@@ -110,6 +110,7 @@ def explain(
     position = verdict.state.positions.get(cluster)
     if position is None:
         raise SimulatorInputError(f"there is no ManagedCluster {cluster!r} among the objects")
+    # In the order of the pass: what ends it first is the reason.
     undecided = _undecided(verdict, cluster)
     if undecided is not None:
         return _out(verdict, cluster, undecided)
@@ -282,9 +283,9 @@ def _ranked(
     rank = ranking.order.index(index)
     selected = rank < ranking.selected
     margin = _margin(ranking, index, selected=selected)
-    contributions = tuple(
-        _contribution(result, index, position, verdict) for result in verdict.prioritizers
-    )
+    contributions: tuple[Contribution, ...] = ()
+    for result in verdict.prioritizers:
+        contributions += (_contribution(result, index, position, verdict),)
     flips: tuple[Flip, ...] = ()
     rival: str | None = None
     rival_points: int | None = None
@@ -387,8 +388,10 @@ def _flips(
     scores = {part.name: part.score or 0 for part in contributions}
     flips: list[Flip] = []
     for name, weight in weights.items():
+        # Entries of one score can cancel each other out: then no value of it changes the sum.
         if weight == 0:
             continue
+        # Rounded up: a score is a whole number, and the sum must change by all of the points.
         steps = -(-abs(points) // abs(weight))
         direction = 1
         if (points > 0) != (weight > 0):

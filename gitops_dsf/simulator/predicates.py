@@ -36,9 +36,9 @@ def filter_clusters(
     if not placement.spec.predicates or not clusters:
         return Filtered(clusters)
     predicates: list[Predicate] = []
-    for written in placement.spec.predicates:
+    for declared in placement.spec.predicates:
         try:
-            predicate = predicate_of(written)
+            predicate = predicate_of(declared)
         except SelectorError as error:
             return Filtered((), Status(Code.MISCONFIGURED, str(error), PREDICATE_FILTER))
         for expression in predicate.expressions:
@@ -115,8 +115,8 @@ def failures(
     dropped = candidates.difference(
         filter_clusters(tuple(sorted(candidates)), placement=placement, state=state).clusters
     )
-    for number, written in enumerate(placement.spec.predicates or ()):
-        predicate = predicate_of(written)
+    for number, declared in enumerate(placement.spec.predicates or ()):
+        predicate = predicate_of(declared)
         for cluster in sorted(_selected(predicate, dropped, state)):
             for index, expression in enumerate(predicate.expressions):
                 answer = state.cel.answer(expression, cluster)
@@ -134,10 +134,12 @@ def mismatch(cluster: int, placement: Placement, state: HubState) -> str:
     The predicates must be valid, as they are after the filter has run.
     """
     predicates = placement.spec.predicates or ()
-    reasons = [_reason(predicate_of(written), cluster, state) for written in predicates]
-    if len(reasons) == 1:
-        return reasons[0]
-    return "; ".join(f"predicates[{number}]: {reason}" for number, reason in enumerate(reasons))
+    reasons: list[str] = []
+    for number, declared in enumerate(predicates):
+        reason = _reason(predicate_of(declared), cluster, state)
+        # Most Placements have one predicate, and nobody needs its index then.
+        reasons.append(reason if len(predicates) == 1 else f"predicates[{number}]: {reason}")
+    return "; ".join(reasons)
 
 
 def _reason(predicate: Predicate, cluster: int, state: HubState) -> str:

@@ -192,8 +192,8 @@ def _balance(
     for decision in state.decisions_of.get(key, ()):
         for name in decision.cluster_names:
             others[name] -= 1
-    names = state.names
-    return PrioritizerResult(prioritizer, balance(others, [names[cluster] for cluster in clusters]))
+    names = list(map(state.names.__getitem__, clusters))
+    return PrioritizerResult(prioritizer, balance(others, names))
 
 
 def balance(others: Mapping[str, int], names: Sequence[str]) -> list[int]:
@@ -232,7 +232,7 @@ def _resource(
     if prioritizer.built_in == "ResourceAllocatableCPU":
         resource = "cpu"
     column = state.allocatable[resource]
-    amounts = [column[cluster] for cluster in clusters]
+    amounts = list(map(column.__getitem__, clusters))
     # A cluster that reports nothing gets no entry. That adds 0, so it beats all below the middle.
     reported = [amount for amount in amounts if amount is not None]
     least = min(reported, default=0.0)
@@ -246,7 +246,7 @@ def _resource(
         # The order of operations is that of the Go code, because it decides the last bit.
         return go_int64((((amount - least) / span) - 0.5) * 2.0 * 100.0)
 
-    return PrioritizerResult(prioritizer, [score_of(amount) for amount in amounts])
+    return PrioritizerResult(prioritizer, list(map(score_of, amounts)))
 
 
 def _addon(
@@ -256,12 +256,12 @@ def _addon(
     # Often no filter drops a cluster, and then the column needs no copy.
     values: Sequence[int] = column.values
     if len(values) != len(clusters):
-        values = [column.values[cluster] for cluster in clusters]
+        values = list(map(column.values.__getitem__, clusters))
     expired = column.expired.intersection(clusters)
     if not expired:
         return PrioritizerResult(prioritizer, values)
     # Only an expired score is a warning. One that is missing gives a line in OCM's log, no more.
-    names = [state.names[cluster] for cluster in sorted(expired)]
+    names = map(state.names.__getitem__, sorted(expired))
     listed = " ".join(f"{name}/{prioritizer.resource}" for name in names)
     return PrioritizerResult(
         prioritizer,

@@ -70,7 +70,7 @@ class Quantity:
     unscaled: int
     scale: int
     format: Format
-    written: str | None = None
+    source_text: str | None = None
     """The text, which Kubernetes keeps if it was canonical."""
     arbitrary: bool = False
     """Stored with arbitrary precision, which AsInt64 rejects for any value."""
@@ -105,8 +105,8 @@ class Quantity:
 
     def __str__(self) -> str:
         """The canonical text (CanonicalizeBytes)."""
-        if self.written is not None:
-            return self.written
+        if self.source_text is not None:
+            return self.source_text
         value = self.value
         if value == 0:
             return "0"
@@ -210,10 +210,10 @@ def _fast(text: str, parts: _Parts) -> Quantity | None:
         canonical = value & 0x07 != 0
     else:
         canonical = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
-    written = None
+    source_text = None
     if canonical:
-        written = text
-    return Quantity(parts.sign * value * mantissa, -scale, parts.format, written)
+        source_text = text
+    return Quantity(parts.sign * value * mantissa, -scale, parts.format, source_text)
 
 
 def _exact(parts: _Parts) -> Quantity:

@@ -36,15 +36,14 @@ def simulate(
 ) -> Verdict:
     """Computes what OCM would decide for a Placement.
 
-    Args: objects: a HubState, which can be used for any number of Placements, or the objects of a
-            hub as plain dicts, as the API server returns them: Placement, ManagedCluster,
-            ManagedClusterSet, ManagedClusterSetBinding, AddOnPlacementScore, PlacementDecision.
-            Complete manifests that were never applied with `with_defaults` first. placement:
-            `namespace/name`. now: the time of the pass, as a datetime with a time zone or RFC 3339
-            text; by default the system's clock.
+    `objects` is a HubState, which can be used for any number of Placements, or the objects of a hub
+    as plain dicts, as the API server returns them: Placement, ManagedCluster, ManagedClusterSet,
+    ManagedClusterSetBinding, AddOnPlacementScore, PlacementDecision. Complete manifests that were
+    never applied with `with_defaults` first. `placement` is `namespace/name`. `now` is the time of
+    the pass, as a datetime with a time zone or RFC 3339 text; by default it is the system's clock.
 
-    Raises: SimulatorInputError: the input cannot be the objects of a hub, or there is no such
-        Placement.
+    Raises SimulatorInputError if the input cannot be the objects of a hub, or has no such
+    Placement.
     """
     state = objects if isinstance(objects, HubState) else HubState.build(objects)
     return simulate_placement(state.placement(placement), state=state, now=read_now(now))
@@ -63,6 +62,8 @@ def read_now(now: object) -> datetime:
         raise SimulatorInputError(
             f"now is {now!r}; write it as RFC 3339, such as 2026-06-01T00:00:00Z"
         ) from error
+    # Tolerations and scores end at instants. A time without a zone would be another instant on each
+    # machine.
     if not isinstance(moment, datetime) or moment.tzinfo is None:
         raise SimulatorInputError(
             f"now is {now!r}; it needs a time zone, such as 2026-06-01T00:00:00Z"

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitops_dsf.hub.label_index import LabelIndex
 from gitops_dsf.hub.names import PLACEMENT_LABEL
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str]
 """Namespace and name."""
+ObjectT = TypeVar("ObjectT", Placement, PlacementDecision)
 
 RESOURCES = ("cpu", "memory")
 """The resources of a cluster that the ResourceAllocatable prioritizers read."""
@@ -125,14 +126,14 @@ class HubState:
 
         A resource of a cluster that is not a quantity counts as not reported.
         """
-        bound: dict[str, list[str]] = {}
+        bound: dict[str, tuple[str, ...]] = {}
         for namespace, name in sorted(bindings):
-            bound.setdefault(namespace, []).append(name)
+            bound[namespace] = (*bound.get(namespace, ()), name)
         return cls(
             clusters=tuple(sorted(clusters, key=lambda cluster: cluster.metadata.name)),
             sets={cluster_set.metadata.name: cluster_set for cluster_set in sets},
-            bindings={namespace: tuple(names) for namespace, names in bound.items()},
-            placements={_key_of(placement): placement for placement in placements},
+            bindings=bound,
+            placements=_by_key(placements),
             decisions=_by_key(decisions),
             scores=scores,
         )
@@ -181,7 +182,7 @@ class HubState:
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
-        return {name: position for position, name in enumerate(self.names)}
+        return dict(zip(self.names, range(len(self.names)), strict=True))
 
     @cached_property
     def labels(self) -> LabelIndex[int]:
@@ -208,9 +209,11 @@ class HubState:
 
     @cached_property
     def terminating(self) -> frozenset[int]:
-        return frozenset(
-            position for position, cluster in enumerate(self.clusters) if cluster.deleting
-        )
+        terminating = set[int]()
+        for position, cluster in enumerate(self.clusters):
+            if cluster.deleting:
+                terminating.add(position)
+        return frozenset(terminating)
 
     @cached_property
     def _memberships(self) -> dict[tuple[str, tuple[str, ...] | None], Membership]:
@@ -296,8 +299,8 @@ class HubState:
             )
         placement = self.placements.get((namespace, name))
         if placement is None:
-            given = sorted("/".join(key) for key in self.placements)
-            listed = ", ".join(given[:MAX_LISTED_PLACEMENTS]) or "none"
+            names = sorted(map("/".join, self.placements))
+            listed = ", ".join(names[:MAX_LISTED_PLACEMENTS]) or "none"
             raise SimulatorInputError(
                 f"there is no Placement {reference}; Placements given: {listed}"
             )
@@ -308,8 +311,8 @@ def _key_of(hub_object: HubObject) -> Key:
     return hub_object.metadata.namespace or "", hub_object.metadata.name
 
 
-def _by_key(decisions: Iterable[PlacementDecision]) -> dict[Key, PlacementDecision]:
-    return {_key_of(decision): decision for decision in decisions}
+def _by_key(hub_objects: Iterable[ObjectT]) -> dict[Key, ObjectT]:
+    return {_key_of(hub_object): hub_object for hub_object in hub_objects}
 
 
 def _scores_of(objects: Mapping[Key, AddOnPlacementScore]) -> Scores:

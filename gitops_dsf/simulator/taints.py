@@ -173,6 +173,9 @@ def requeue_time(
         taints = state.clusters[cluster].taints
         answers = [tolerate(taint, tolerations, True, now) for taint in taints]
         # One taint that no toleration matches has dropped the cluster already.
-        if None not in answers:
-            ends.extend(answer.until for answer in answers if answer and answer.until)
+        if None in answers:
+            continue
+        for answer in answers:
+            if answer is not None and answer.until is not None:
+                ends.append(answer.until)
     return min(ends, default=None)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import starmap
 from typing import Any
 
 import msgspec
@@ -92,8 +93,7 @@ class Verdict:
         return self._names_of(self.membership.clusters)
 
     def _names_of(self, clusters: Sequence[int]) -> tuple[str, ...]:
-        names = self.state.names
-        return tuple(names[cluster] for cluster in clusters)
+        return tuple(map(self.state.names.__getitem__, clusters))
 
     @cached_property
     def filters(self) -> Mapping[str, tuple[str, ...]]:
@@ -101,12 +101,12 @@ class Verdict:
 
         A key is the pipeline so far, as in OCM's debug output.
         """
-        left: dict[str, tuple[str, ...]] = {}
+        passed: dict[str, tuple[str, ...]] = {}
         pipeline: list[str] = []
         for stage in self.stages:
             pipeline.append(stage.name)
-            left[",".join(pipeline)] = self._names_of(stage.clusters)
-        return left
+            passed[",".join(pipeline)] = self._names_of(stage.clusters)
+        return passed
 
     @cached_property
     def _dropped_by(self) -> Mapping[int, str]:
@@ -201,12 +201,12 @@ class Verdict:
         before = self.state.decisions_in.get(namespace, {})
         if self.outcome is not Outcome.SCHEDULED:
             return before
-        written = {decision.name: decision.clusters for decision in self.decisions}
-        after = {**before, **written}
+        pages = {decision.name: decision.clusters for decision in self.decisions}
+        after = {**before, **pages}
         # A name that is not a label value makes bind return an error before it deletes anything.
         if selector_error(self.source) is None:
             for page in self.state.decisions_of.get((namespace, name), ()):
-                if page.metadata.name not in written:
+                if page.metadata.name not in pages:
                     after.pop(page.metadata.name, None)
         return after
 
@@ -296,16 +296,14 @@ class Verdict:
             printed.unsupported = tuple(map(str, self.unsupported)) or UNSET
             return printed
         # OCM's debug output has null, not an empty list, where nothing was recorded.
-        printed.filters = [FilterResult(name, left) for name, left in self.filters.items()] or None
+        printed.filters = list(starmap(FilterResult, self.filters.items())) or None
         printed.dropped = self.dropped
-        printed.prioritizers = [PrioritizerScores(*scored) for scored in self.prioritizer_scores]
+        printed.prioritizers = list(starmap(PrioritizerScores, self.prioritizer_scores))
         printed.scores = self.scores
         printed.ranked = self.ranked
         printed.unscheduled = self.unscheduled
-        printed.placement_decisions = [
-            Decision(page.name, page.labels, page.clusters) for page in self.decisions
-        ]
-        printed.groups = [_printed_group(group) for group in self.groups] or None
+        printed.placement_decisions = list(map(_printed_decision, self.decisions))
+        printed.groups = list(map(_printed_group, self.groups)) or None
         printed.status_code = int(self.status.code)
         printed.status_message = self.status.message
         printed.satisfied = self.satisfied.to_list() if self.satisfied else None
@@ -316,6 +314,10 @@ class Verdict:
             printed.requeue = True
             printed.requeue_at = self.requeue_at.isoformat()
         return printed
+
+
+def _printed_decision(page: DecisionObject) -> Decision:
+    return Decision(page.name, page.labels, page.clusters)
 
 
 def _printed_group(group: Group) -> DecisionGroup:

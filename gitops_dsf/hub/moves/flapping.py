@@ -56,14 +56,14 @@ def returns(
     changes: Sequence[DecisionChange], *, window: float = WINDOW_SECONDS
 ) -> Iterator[Return]:
     """The returns, in order of time. The changes must be in order of time."""
-    left: dict[str, DecisionChange] = {}
+    leaves: dict[str, DecisionChange] = {}
     for change in changes:
         for cluster in change.joined:
             # Popped, so that one leave counts for one return only.
-            before = left.pop(cluster, None)
+            before = leaves.pop(cluster, None)
             if before is not None and change.at - before.at <= window:
                 yield Return(cluster=cluster, left=before, joined=change)
-        left.update(dict.fromkeys(change.left, change))
+        leaves.update(dict.fromkeys(change.left, change))
 
 
 def episodes(
@@ -72,6 +72,7 @@ def episodes(
     """The returns in groups, in order of time. The changes must be in order of time."""
     groups: list[list[Return]] = []
     for cluster_return in returns(changes, window=window):
+        # From the last return of a group: an application that flaps for a day is one episode.
         if groups and cluster_return.left.at - groups[-1][-1].joined.at <= window:
             groups[-1].append(cluster_return)
         else:

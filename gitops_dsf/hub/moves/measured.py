@@ -40,6 +40,7 @@ def check_text(score: str, value: int | None, at_least: int | None) -> str:
     name = prioritizer_text(score)
     if value is None:
         return f"{name} not known"
+    # With noWorseThan the bound follows from the score of the old copy before the move.
     if at_least is None:
         return f"{name} {value}, and the score before the move is not known"
     return f"{name} {value} of at least {at_least}"

@@ -40,4 +40,5 @@ def _renewal(text: str) -> datetime | None:
         renewed = datetime.fromisoformat(text)
     except ValueError:
         return None
+    # client-go writes a zone. A time without one, which people may write, cannot be compared.
     return renewed if renewed.tzinfo is not None else renewed.replace(tzinfo=UTC)

@@ -29,6 +29,7 @@ def _obstacles(status: Mapping[str, Any]) -> Iterator[str]:
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             yield f"its pod cannot be scheduled: {condition.get('message', '')}"
+    # Init containers run first, so what keeps one of them also keeps the others.
     for container in status.get("initContainerStatuses") or ():
         yield from _container_obstacles(container)
     for container in status.get("containerStatuses") or ():

@@ -172,11 +172,11 @@ class _Collector:
         name = score.metadata.name
         cluster = _namespace(score.metadata.namespace, document)
         # An API server refuses such values, but a file may have been edited.
-        for item in (score.status.scores if score.status else None) or ():
-            if not SCORE_MIN <= item.value <= SCORE_MAX:
+        for part in (score.status.scores if score.status else None) or ():
+            if not SCORE_MIN <= part.value <= SCORE_MAX:
                 raise SnapshotError(
-                    f"{document.place}: AddOnPlacementScore {cluster}/{name}: {item.name} is"
-                    f" {item.value}; a score is -100 to 100"
+                    f"{document.place}: AddOnPlacementScore {cluster}/{name}: {part.name} is"
+                    f" {part.value}; a score is -100 to 100"
                 )
         if self._resources is not None and name not in self._resources:
             self._skipped += 1
@@ -199,29 +199,30 @@ class _Collector:
             return AddOnPlacementScore(metadata)
 
     def _add_part(self, document: SnapshotDocument) -> None:
-        place = document.place
-        part = file_format.read(document.text, place=place)
+        position = document.place
+        part = file_format.read(document.text, place=position)
         if part.observed_at is not None:
             self._observed.append(part.observed_at)
-        for name, table in part.tables(self._resources, place=place):
+        for name, table in part.tables(self._resources, place=position):
+            # Of names that nobody requested, only the number of scores.
             if isinstance(table, int):
                 self._skipped += table
             else:
-                self._add_table(name, table, place)
-        for score_name, by_cluster in part.raw_tables(self._resources, place=place):
+                self._add_table(name, table, position)
+        for score_name, by_cluster in part.raw_tables(self._resources, place=position):
             if score_name in self._raw_scores:
-                _refuse_second(f"the table of raw scores {score_name}", place)
+                _refuse_second(f"the table of raw scores {score_name}", position)
             self._raw_scores[score_name] = by_cluster
         self._failures_left_out += part.failures_left_out
         for name, failures in part.failures.items():
             if self._resources is None or name in self._resources:
                 for cluster, failure in failures.items():
-                    _put(self._failures, (name, cluster), failure.failure(), place)
+                    _put(self._failures, (name, cluster), failure.failure(), position)
         for entry in part.decisions:
             decision = decision_of(**msgspec.structs.asdict(entry))
             self._add_decision(decision, document)
         for name, facts in part.clusters.items():
-            _put(self._clusters, name, file_format.cluster(name, facts), place)
+            _put(self._clusters, name, file_format.cluster(name, facts), position)
 
     def _add_table(
         self, name: str, table: Mapping[str, file_format.ScoreEntry], place: str

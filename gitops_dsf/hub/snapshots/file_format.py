@@ -240,9 +240,10 @@ def files(
         decisions = _lines(_json(_decision_entry(page)) for page in snapshot.decisions)
         yield "decisions.json", _file(hub, f',\n"decisions": [\n{decisions}\n]')
     if snapshot.clusters:
-        clusters = _lines(
-            _cluster_line(name, snapshot.clusters[name]) for name in sorted(snapshot.clusters)
-        )
+        lines: list[str] = []
+        for name in sorted(snapshot.clusters):
+            lines.append(_cluster_line(name, snapshot.clusters[name]))
+        clusters = _lines(lines)
         yield "clusters.json", _file(hub, f',\n"clusters": {{\n{clusters}\n}}')
 
 
@@ -293,12 +294,13 @@ def _raw_scores(table: RawTable) -> ByCluster:
 def _raw_table(by_cluster: ByCluster) -> str:
     """A table with one line for each cluster."""
     oldest = min(results.measured for results in by_cluster.values())
-    lines = _lines(
-        f"{_json(name)}: {_json([_raw_entry(result) for result in by_cluster[name].results])}"
-        for name in sorted(by_cluster)
-    )
+    lines: list[str] = []
+    for name in sorted(by_cluster):
+        entries = list(map(_raw_entry, by_cluster[name].results))
+        lines.append(f"{_json(name)}: {_json(entries)}")
+    # Rounded down: the scores are at least as old as the file says.
     measured = timestamp(datetime.fromtimestamp(math.floor(oldest), UTC))
-    return f'{{\n"measuredAt": {_json(measured)},\n"clusters": {{\n{lines}\n}}}}'
+    return f'{{\n"measuredAt": {_json(measured)},\n"clusters": {{\n{_lines(lines)}\n}}}}'
 
 
 def _raw_entry(result: RawResult) -> RawEntry:
@@ -309,6 +311,7 @@ def _raw_entry(result: RawResult) -> RawEntry:
 
 def _score_line(cluster_name: str, score: PublishedScore, rounded: RoundedTime) -> str:
     until = rounded(score.valid_until)
+    # Sorted: agents write their items in order, other add-ons in any.
     values = dict(sorted(score.items()))
     entry = ScoreEntry(values, None if until is None else in_utc(until))
     return f"{_json(cluster_name)}: {_json(entry)}"
@@ -344,13 +347,13 @@ def _failures_section(scores: Scores) -> str:
 
 
 def _failure_lines(failures: Mapping[str, ScoreFailure]) -> Iterator[str]:
-    written = Counter[str]()
+    messages = Counter[str]()
     for cluster_name in sorted(failures):
         failure = failures[cluster_name]
-        written[failure.reason] += 1
+        messages[failure.reason] += 1
         entry = FailureEntry(
             reason=failure.reason,
-            message=failure.message if written[failure.reason] <= MAX_MESSAGES else "",
+            message=failure.message if messages[failure.reason] <= MAX_MESSAGES else "",
             since=None if failure.since is None else in_utc(failure.since),
         )
         yield f"{_json(cluster_name)}: {_json(entry)}"
@@ -371,6 +374,7 @@ def _cluster_entry(cluster: objects.ManagedCluster) -> dict[str, Any]:
     """The sections that are known."""
     spec = cluster.spec or objects.ManagedClusterSpec()
     status = cluster.status or objects.ManagedClusterStatus()
+    # An absent section is not known. Taints are sorted: only their set has a meaning.
     sections = {
         "labels": cluster.metadata.labels,
         "taints": msgspec.to_builtins(spec.taints, order="sorted"),
@@ -378,7 +382,11 @@ def _cluster_entry(cluster: objects.ManagedCluster) -> dict[str, Any]:
         "allocatable": status.allocatable,
         "capacity": status.capacity,
     }
-    return {key: section for key, section in sections.items() if section is not None}
+    known: dict[str, Any] = {}
+    for key, section in sections.items():
+        if section is not None:
+            known[key] = section
+    return known
 
 
 def _file(hub: str, section: str) -> bytes:

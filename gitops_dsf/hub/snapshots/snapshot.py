@@ -66,6 +66,7 @@ class Snapshot:
     def problems(self) -> tuple[str, ...]:
         """What is missing, for people: the first unreadable objects, and how many more."""
         problems = list(self.unreadable[:MAX_PROBLEMS])
+        # A controller with a bug may break every score of the fleet in the same way.
         rest = len(self.unreadable) - MAX_PROBLEMS
         if rest > 0:
             problems.append(f"{rest} more AddOnPlacementScores cannot be read and count as 0")

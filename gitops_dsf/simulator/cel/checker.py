@@ -55,7 +55,7 @@ class Checker:
 
     def __init__(self, functions: Iterable[Function] = ()) -> None:
         functions = functions or library({}, QuantityFunctions())
-        self._environment = new_environment([_declared(function) for function in functions])
+        self._environment = new_environment(list(map(_declared, functions)))
 
     def check(self, expression: str) -> CheckedExpression:
         """Type-checks an expression.
@@ -160,7 +160,7 @@ def _declared(function: Function) -> Any:  # noqa: ANN401 - the binding has no t
         declared = cel.Overload(
             overload.identifier,
             return_type=_type(overload.returns),
-            parameters=[_type(parameter) for parameter in overload.parameters],
+            parameters=list(map(_type, overload.parameters)),
             is_member=overload.member,
         )
         overloads.append(declared)

@@ -52,17 +52,17 @@ def _status(status: View) -> View:
     view = {"version": {}, **_some(status)}
     # Without `omitempty`, and a nil slice in Go: an expression sees null, not an empty list.
     conditions = status.get("conditions")
-    view["conditions"] = conditions and [_condition(condition) for condition in conditions]
+    view["conditions"] = conditions and list(map(_condition, conditions))
     for key in ("capacity", "allocatable"):
         if key in view:
             view[key] = _quantities(view[key])
     if "clusterClaims" in view:
-        view["clusterClaims"] = [_some(claim) for claim in view["clusterClaims"]]
+        view["clusterClaims"] = list(map(_some, view["clusterClaims"]))
     for entry in view.get("managedNamespaces", ()):
         conditions = entry.pop("conditions", ())
         entry |= {"name": "", "clusterSet": "", **entry}
         if conditions:
-            entry["conditions"] = [_condition(condition) for condition in conditions]
+            entry["conditions"] = list(map(_condition, conditions))
     return view
 
 

@@ -71,7 +71,7 @@ def names_in(expression: str) -> frozenset[str]:
 
 def refuse_expression(expression: str) -> None:
     """Raises CelUnsupported for an expression whose answer could differ from OCM's."""
-    brackets = sum(expression.count(bracket) for bracket in "([{")
+    brackets = sum(map(expression.count, "([{"))
     if len(expression) > MAX_EXPRESSION_CHARACTERS or brackets > MAX_BRACKETS:
         raise CelUnsupported(
             f"an expression beyond {MAX_EXPRESSION_CHARACTERS} characters or {MAX_BRACKETS}"

@@ -21,7 +21,7 @@ def _checked(values: Sequence[object]) -> list[Element]:
         raise CelUnsupported(
             "a list function over elements other than numbers, strings and booleans"
         )
-    if len({_kind(element) for element in elements}) > 1:
+    if len(set(map(_kind, elements))) > 1:
         raise CelFailure("no such overload")
     return elements
 
@@ -66,7 +66,7 @@ def _sum(values: Sequence[object]) -> int | float:
             raise CelFailure("no such overload")
         numbers.append(element)
     # CEL has no sum of integers and doubles.
-    if len({type(number) for number in numbers}) > 1:
+    if len(set(map(type, numbers))) > 1:
         raise CelFailure("no such overload")
     total: int | float = 0
     # Not sum(): from Python 3.12 on it compensates the rounding errors of floats, and Go does not.

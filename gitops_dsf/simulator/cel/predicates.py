@@ -40,7 +40,7 @@ class CelPredicates:
         self._unsupported: str | None = None
         functions = library(scores, self._quantities)
         self._checker = Checker(functions)
-        self._running = new_environment([self._bound(function) for function in functions])
+        self._running = new_environment(list(map(self._bound, functions)))
         self._seen = lru_cache(maxsize=None)(self._view)
         self._program = lru_cache(maxsize=None)(self._compiled)
         self.answer = lru_cache(maxsize=None)(self._answer)
@@ -125,7 +125,7 @@ class CelPredicates:
         """
         merged: dict[tuple[str, ...], Overload] = {}
         for overload in function.overloads:
-            kinds = tuple(_kind(parameter) for parameter in overload.parameters)
+            kinds = tuple(map(_kind, overload.parameters))
             merged.setdefault(kinds, overload)
         overloads = []
         for kinds, overload in merged.items():

@@ -61,8 +61,8 @@ def compare(value: Opaque, other: Opaque) -> int:
     # A release is newer than its pre-releases.
     if not left.pre or not right.pre:
         return (not left.pre) - (not right.pre)
-    left_keys = [_rank(part) for part in left.pre]
-    right_keys = [_rank(part) for part in right.pre]
+    left_keys = list(map(_rank, left.pre))
+    right_keys = list(map(_rank, right.pre))
     return (left_keys > right_keys) - (left_keys < right_keys)
 
 
