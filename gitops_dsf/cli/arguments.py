@@ -12,6 +12,7 @@ from typing import Final
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
 from gitops_dsf.hub.names import ARGOCD_NAMESPACE, HUB_NAMESPACE, JOURNAL_BRANCH
 
+# A Prometheus keeps 15 days if its operator sets nothing, so a default backtest finds all of it.
 DEFAULT_DAYS: Final = 14
 YAML: Final = "yaml"
 """The format that `main` makes of a verb's JSON, so that no verb knows it."""
@@ -126,6 +127,7 @@ def add_span(parser: argparse.ArgumentParser) -> None:
 def add_source(parser: argparse.ArgumentParser) -> None:
     """Adds --scores, --state-branch, --context, --kubeconfig and --now."""
     group = parser.add_argument_group("where scores and decisions come from")
+    # They exclude each other: scores of one moment beside decisions of another describe no hub.
     sources = group.add_mutually_exclusive_group()
     sources.add_argument(
         "--scores",
@@ -142,6 +144,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     sources.add_argument(
         "--context", metavar="HUB", help="context of the kubeconfig: read them from this hub"
     )
+    # Not one of the sources: it goes with --context, which it would exclude there.
     add_kubeconfig(
         parser, help_text="with --context: file to read instead of $KUBECONFIG or ~/.kube/config"
     )
@@ -171,6 +174,7 @@ def add_headers(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--header",
         metavar="NAME:VALUE",
+        # argparse copies a default before it appends, so two runs do not share this list.
         action="append",
         default=[],
         help="with --prometheus: header of every request, such as X-Scope-OrgID:team; may be"

@@ -20,6 +20,7 @@ from gitops_dsf.repository.git import RevisionError
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.terminal import progress
 
+# `main` imports this module only for this verb, so the others work without the extra.
 try:
     from gitops_dsf.cli.backtesthistory import StoreHistory, feed_files, span_of
     from gitops_dsf.cli.storeaccess import check_store_url, open_store, trusted
@@ -35,6 +36,8 @@ except ModuleNotFoundError as error:
         " (docs/start/install.md)"
     ) from error
 
+# A slow store must leave time to decide what it gave, and what is being decided when the time is
+# over is still finished and written.
 READING: Final = 0.6
 """Part of --time-limit that reading the history may take."""
 DECIDING: Final = 0.9
@@ -56,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
     It returns 1 when the repository has errors or the history cannot be read.
     """
+    # The time that parsing the repositories takes counts, too: a pipeline waits for the whole verb.
     limits = _time_limits(args.time_limit)
     if args.prometheus is not None:
         check_store_url(args.prometheus)
@@ -76,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         notes = feed_files(comparison, args.history, answers, cluster_label=args.cluster_label)
     results = comparison.results(window=args.window, stop=limits.is_over)
+    # Placements that were not decided are in the results. Advice that is missing would look as if
+    # nothing could be better.
     if args.advise and limits.is_over():
         notes.append("the time limit was over before all settings were tried, so advice is missing")
     sys.stdout.write(_formatted(results, notes, args.output))
@@ -86,6 +92,7 @@ def _time_limits(seconds: float | None) -> _TimeLimits:
     """The limits of --time-limit. Raises UsageError."""
     if seconds is None:
         return _TimeLimits(math.inf, math.inf)
+    # Written so that it refuses NaN, too, which float() accepts on the command line.
     if not seconds > 0:
         raise UsageError("--time-limit is a number of seconds above 0, such as 60")
     now = time.monotonic()
@@ -103,6 +110,7 @@ def _comparison(
         snapshot=read_hub_data(args).snapshot,
         only=[placement_key(head, name) for name in args.placement] or None,
         advice=args.advise,
+        # Only a store can evaluate a changed query. Saved answers are what was asked at their time.
         cluster_label=None if args.prometheus is None else args.cluster_label,
         records=_records(args, start=span.start),
     )
@@ -119,6 +127,7 @@ def _records(args: argparse.Namespace, *, start: float) -> tuple[Record, ...]:
         return ()
     if files is None:
         return ()
+    # Advice needs the moves alone, and explanations are most of a journal.
     return read_journal(since_month(files.contents, start), explained=False).records
 
 

@@ -56,11 +56,14 @@ class StoreHistory:
         store.refuse_beyond(self._comparison.expected_samples())
         notes: list[str] = []
         for question in self._comparison.questions():
-            left = self._read_until - time.monotonic()
+            seconds_left = self._read_until - time.monotonic()
+            # Without --time-limit there is no deadline, which asyncio spells None.
+            delay = None if seconds_left == math.inf else seconds_left
             try:
-                async with asyncio.timeout(None if left == math.inf else left):
+                async with asyncio.timeout(delay):
                     notes += await self._read_score(store, question)
             except TimeoutError:
+                # Not the end of the backtest: other Placements may rank by other scores.
                 self._comparison.leave_out(
                     question,
                     f"the time limit was over before the history of {question.score_name} was read",
@@ -71,6 +74,8 @@ class StoreHistory:
     async def _read_score(self, store: "MetricStore", question: HistoryQuestion) -> list[str]:
         grid = self._comparison.grid(question)
         notes: list[str] = []
+        # As a rule what the agents exported is read. A changed query was never run by an agent, so
+        # the store evaluates it over the past.
         read = exported(self._cluster_label)
         query = query_of(question.score_name, cluster_label=self._cluster_label)
         anew = question.anew
@@ -96,6 +101,7 @@ class StoreHistory:
             raw_scores = results(
                 page.answer.series, read=read, grid=grid, first=page.first, count=page.count
             )
+            # The cluster label of a query that is asked anew was checked before it was asked.
             if anew is None:
                 notes += _without_label(question, raw_scores, cluster_label=self._cluster_label)
             self._comparison.add(question, page.first, page.count, raw_scores)
@@ -127,6 +133,7 @@ def feed_files(
     unused = [use.text for use in uses if use.is_partial]
     if unused:
         text = _unused(path, span_of(answers), unused)
+        # A part may be left out on purpose, for example with --days. Nothing at all is a mistake.
         if not any(use.used for use in uses):
             raise GitopsDsfError(text)
         notes.append(text)
@@ -159,13 +166,12 @@ class _Use(NamedTuple):
 
 
 def _series_of(question: HistoryQuestion, answers: Answers) -> list[StoredSeries]:
+    """The series of one score. Spans of more than 11,000 points are saved in several answers."""
     series: list[StoredSeries] = []
     for answer in answers:
-        series.extend(
-            stored
-            for stored in answer.series
-            if stored.labels.get(SCORE_NAME_LABEL) == question.score_name
-        )
+        for stored in answer.series:
+            if stored.labels.get(SCORE_NAME_LABEL) == question.score_name:
+                series.append(stored)
     return series
 
 
@@ -179,6 +185,8 @@ def _use_of(
 ) -> _Use:
     clusters = comparison.clusters_of(question)
     named = {read(stored.labels).cluster for stored in series}
+    # Samples of clusters that left the fleet are no mistake, unless there are no others: then the
+    # history is that of another fleet, or --cluster-label is wrong.
     is_other = named.isdisjoint(clusters)
     samples = 0
     for stored in series:
@@ -206,6 +214,7 @@ def _without_label(
     question: HistoryQuestion, raw_scores: Results, *, cluster_label: str
 ) -> list[str]:
     """A note if no series names a cluster."""
+    # Results are listed by cluster, and series without the label are those of the cluster "".
     if not raw_scores or any(raw_scores):
         return []
     note = (

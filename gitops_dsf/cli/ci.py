@@ -35,6 +35,7 @@ from gitops_dsf.urls.store_pages import is_store_page
 
 BACKTEST_SECONDS: Final = 60
 """How long the backtest of a pull request may take."""
+# The settings of a pull request may be invalid, and then `diff` still lists their mistakes.
 DEFAULT_STATE_BRANCH: Final = "gitops-dsf-state"
 """Where the reconciler writes its state, if the settings cannot be read."""
 _BACKTEST_TITLE: Final = "### What this would have done"
@@ -80,6 +81,7 @@ def _failed_checks(
     if not _renders_as_committed(args.directory, settings):
         yield "render"
     if args.junit is not None:
+        # The tests ran above as text, for the log. A verb prints one format, so they run again.
         _, report = _printed("test", directory, "-o", "junit")
         args.junit.write_text(report, encoding="utf-8")
 
@@ -90,6 +92,7 @@ def _renders_as_committed(directory: Path, settings: FleetRepositorySpec) -> boo
     # old.
     if settings.output.mode == "Directory":
         return _passes("render", str(directory), "--check")
+    # Elsewhere, because a check writes nothing into a clone that is also somebody's work tree.
     with tempfile.TemporaryDirectory() as folder:
         return _passes("render", str(directory), "--out", str(Path(folder, "rendered")))
 
@@ -101,6 +104,7 @@ def _preview(
     clone = Repository(directory=args.directory)
     base = args.base or base_of(clone, pipeline) or _target_branch(clone, settings)
     if not base:
+        # A push to a branch has no base, and nothing is wrong with it.
         _log("no preview: nothing says what to compare with; name it with --base")
         return True
     state = DEFAULT_STATE_BRANCH if settings is None else settings.reconciler.state.branch
@@ -116,6 +120,7 @@ def _preview(
         _, preview = _printed("diff", *source, *_usable(store), *page, "-o", "markdown")
         if not preview:
             return False
+        # In the order of what a reviewer needs first. Each part gets the room that is left.
         preview += _page_link(args.page, pipeline)
         preview += _trials(args.directory, base, store, len(preview))
         _hand_on(preview + _backtest(source, store, len(preview)), pipeline)
@@ -149,6 +154,7 @@ def _target_branch(clone: Repository, settings: FleetRepositorySpec | None) -> s
     if settings is None:
         return ""
     branch = settings.git.target_revision
+    # A branch of a clone is as old as the last pull; that of the remote is what Argo CD reads.
     for name in (f"origin/{branch}", branch):
         if clone.commit(name) is not None:
             return name
@@ -158,6 +164,7 @@ def _target_branch(clone: Repository, settings: FleetRepositorySpec | None) -> s
 def _hand_on(preview: str, pipeline: PipelineRun) -> None:
     """Writes the preview to the summary or the log, and to the pull request if there is one."""
     if pipeline.summary is not None:
+        # Appended, because other steps of the job may have written to the summary.
         with pipeline.summary.open("a", encoding="utf-8") as file:
             file.write(preview)
     else:
@@ -243,8 +250,10 @@ def _trials(directory: Path, base: str, store: _MetricStore, used: int) -> str:
     """
     if not _usable(store):
         return ""
+    # `scorer try` asks what the agent of one cluster asks, so it has no --cluster-label.
     words = (str(directory), "--base", base, *store.access, "-o", "markdown")
     _, section = _printed("scorer", "try", "--changed", *words)
+    # Left out as a whole: half of a table would look complete. The log has the command.
     if not section or used + len(section) > MAX_CHARACTERS:
         return ""
     return f"\n{section}"
@@ -277,6 +286,7 @@ def _backtest(source: tuple[str, ...], store: _MetricStore, used: int) -> str:
 
 def _publish(args: argparse.Namespace, pipeline: PipelineRun) -> int:
     branch = args.branch or pipeline.branch
+    # Not the branch of the clone: on somebody's machine that is not a push to it.
     if not branch:
         raise UsageError(
             "no forge says which branch was pushed to: name it with --branch, and try it with"
@@ -303,6 +313,7 @@ def _renders(fleet: Path) -> bool:
     with chdir(fleet):  # so that findings name files as the repository does
         if not _passes("render", "--out", RENDERED):
             return False
+        # Rendering leaves foreign files alone and succeeds; only the check fails for them.
         return _passes("render", "--out", RENDERED, "--check")
 
 
@@ -314,6 +325,8 @@ def _passes(*command: str) -> bool:
     """Runs a verb, which prints to the log."""
     _log(f"gitops-dsf {' '.join(without_secrets(command))}")
     exit_code = main(command)
+    # `main` flushes standard output. A pipeline joins both streams into one log, in which the
+    # findings of a verb belong before the next line of ours.
     sys.stderr.flush()
     return exit_code == 0
 
@@ -321,6 +334,7 @@ def _passes(*command: str) -> bool:
 def _printed(*command: str) -> tuple[int, str]:
     """The exit code of a verb, and what it prints."""
     _log(f"gitops-dsf {' '.join(without_secrets(command))}")
+    # Only the result: what goes to standard error still reaches the log.
     with redirect_stdout(io.StringIO()) as printed:
         exit_code = main(command)
     return exit_code, printed.getvalue()

@@ -27,6 +27,7 @@ from gitops_dsf.views.preview.rawquestions import (
 if TYPE_CHECKING:
     from gitops_dsf.metricstore.client import MetricStore
 
+# A preview without a store has bounds of the scores and is of use, so this wait is a short one.
 SECONDS: Final = 20.0
 """For all questions together. A pull request waits for them."""
 MAX_BEHIND: Final = 3600.0
@@ -74,6 +75,8 @@ def current_scores(
             # A wrong URL is a mistake of whoever wrote the command. It is refused before anything
             # else is read, unlike a store that does not answer.
             check_store_url(args.prometheus)
+    # Raw scores are of use only where a change leaves the published ones unknown: that needs two
+    # valid sides, and a hub whose scores change.
     if base is None or head is None or data.snapshot is None:
         return stored or NOTHING_ASKED
     exported = tuple(raw_questions(base, head))
@@ -146,6 +149,8 @@ class _Reading:
         exported: Sequence[RawQuestion],
         anew: Sequence[AnewQuestion],
     ) -> CurrentScores:
+        # Imported late, as everything of the runtime library here: `diff` without --prometheus
+        # works without the extra that brings it.
         from dsf_runtime.calls import display
         from gitops_dsf.metricstore.errors import StoreError
 
@@ -175,6 +180,8 @@ class _Reading:
         from gitops_dsf.cli.storeaccess import open_store
 
         async with asyncio.timeout(SECONDS), open_store(self._args, base) as store:
+            # One question for all scorers, so it comes before those that are asked one by one: if
+            # the time ends, most of the answers are there.
             if exported:
                 await self._read_exported(store, exported)
             for asked in anew:
@@ -214,10 +221,12 @@ class _Reading:
 def _answer(
     scorer: str, clusters: int, by_cluster: ByCluster, *, at: float, anew: bool
 ) -> RawScorerAnswer:
-    """What is known of a scorer. `at` is the time for which its age is told."""
+    """What is known of a scorer. Its age is that at the time `at`, in Unix seconds."""
     age = None
     if by_cluster:
+        # The oldest, because a reader judges by the age whether all of them can be trusted.
         oldest = min(results.measured for results in by_cluster.values())
+        # The clocks of a store and of this machine differ a little.
         age = max(0, round(at - oldest))
     return RawScorerAnswer(
         scorer=scorer, clusters=clusters, answered=len(by_cluster), age_seconds=age, anew=anew

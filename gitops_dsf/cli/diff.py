@@ -28,9 +28,10 @@ def run(args: argparse.Namespace) -> int:
     """Returns 1 when the head has errors, and for what --fail-on and --exit-code name; else 0."""
     check_is_folder(args.directory)
     base = find_base(args.directory, args.base, head=args.head or "HEAD")
-    known: Known = {}
-    before = side_at(base, base.commit, known)
-    after = _head(args, base, known)
+    # Filled by the first side and read by the second: most of their files are the same.
+    parsed_files: Known = {}
+    before = side_at(base, base.commit, parsed_files)
+    after = _head(args, base, parsed_files)
     data = _hub_data(args, before, after)
     if after.absent:
         raise UsageError(f"{args.head} has no fleet repository in this folder")
@@ -42,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     reasons = list(refusals(preview, before.fleet, after.fleet, args.fail_on))
     for reason in reasons:
+        # Not to standard output, which is the preview itself.
         print(printable(f"--fail-on: {reason}"), file=sys.stderr)
     return int(bool(reasons) or (args.exit_code and preview.differs))
 
@@ -87,6 +89,7 @@ def _preview(
         differs=bool(foreign) or differs(comparison),
         foreign_files=foreign,
         hub=data.shown(),
+        # An absent base has findings such as the missing gitops-dsf.yaml, which nobody must mend.
         base_errors=() if before.absent else tuple(map(FindingOutput.of_error, before.errors)),
         head_errors=tuple(map(FindingOutput.of_error, after.errors)),
         comparison=comparison,
@@ -115,6 +118,7 @@ def _foreign_files(before: Side, after: Side) -> tuple[str, ...]:
 
     Those that the base renders are merely stale: the next rendering removes them.
     """
+    # With mode Branch, Argo CD reads another branch, which `ci publish` checks for such files.
     if after.fleet is None or after.fleet.repository.spec.output.mode != "Directory":
         return ()
     rendered = paths(after.fleet)

@@ -28,8 +28,10 @@ def run(args: argparse.Namespace) -> int:
     findings = not_installed(facts) or examine(facts)
     if args.output == "json":
         states = Counter(finding.state for finding in findings)
+        # An HTTP date has whole seconds, so more digits would be those of the network.
         offset = None if facts.clock_offset is None else round(facts.clock_offset, 1)
         hub = DoctorHub(facts.inputs.snapshot.origin, timestamp(facts.inputs.now), offset)
+        # Every state is there, with 0 if it has no finding, so that scripts need no default.
         output = DoctorOutput(hub, findings, {str(state): states[state] for state in State})
         sys.stdout.write(json_text(output))
     else:

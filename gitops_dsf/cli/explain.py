@@ -16,11 +16,13 @@ from gitops_dsf.errors import UsageError
 from gitops_dsf.show.tables import wrapped
 from gitops_dsf.wording import did_you_mean
 
+# Digits are optional: `explain DSF` and `explain DSF3` list the codes that begin like this.
 CODE: Final = re.compile("DSF[0-9]*", re.IGNORECASE)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when there is an explanation; 1 when the repository has errors."""
+    # With a cluster it is a Placement, whatever its name is: a code has none.
     if args.cluster is None and CODE.fullmatch(args.subject):
         _explain_codes(args.subject.upper())
         return 0
@@ -41,6 +43,7 @@ def _explain_codes(word: str) -> None:
     if word in CODES:
         sys.stdout.write(_entry(CODES[word]))
         return
+    # Codes are not used again, so that a suppression or a link never means another finding.
     if word in RETIRED:
         raise UsageError(f"{word} is no longer reported")
     matching = [code for code in CODES.values() if code.id.startswith(word)]

@@ -67,7 +67,8 @@ class PlacementOutput(SimulateOutput, frozen=True, kw_only=True):
 _EXPLANATION_FIELDS: Final = [
     (field.name, field.type) for field in msgspec.structs.fields(Explanation)
 ]
-# A subclass of Explanation would have the fields of Explanation first, and `hub` must be first.
+# A subclass of Explanation would have the fields of Explanation first, and `hub` must be first: the
+# JSON has the order of the fields, and all outputs begin with where the data is from.
 ExplainOutput = msgspec.defstruct(
     "ExplainOutput",
     [
@@ -98,43 +99,74 @@ def explain_placement(args: argparse.Namespace) -> int:
     failures = cluster_failures(data.snapshot, resources or (), cluster=args.cluster)
     if args.cluster is None:
         pace = None if moves_in is None else _pace(verdict, data, hub_namespace=moves_in)
-        if args.output == "json":
-            output = PlacementOutput(
-                hub=data.shown(),
-                filters_only=data.snapshot is None,
-                placements=(verdict.data(),),
-                assumed_bindings=assumed or UNSET,
-                paced=pace or UNSET,
-                failures=failures or UNSET,
-                verification=_verification(fleet, key),
-                jobs=_jobs(verdict, data) or UNSET,
-            )
-            sys.stdout.write(json_text(output))
-        elif args.output == "html":
-            from gitops_dsf.show.pages.simulation import simulation_page
+        _write_placement(args, fleet, verdict, data, pace, assumed=assumed, failures=failures)
+    else:
+        _check_cluster(args.cluster, state, has_snapshot=data.snapshot is not None)
+        _write_cluster(args, fleet, verdict, data, assumed=assumed, failures=failures)
+    return 0
 
-            has_scores = data.snapshot is not None
-            notes = [*assumption_lines(assumed)]
-            if pace is not None:
-                notes += pace_lines(pace.move, pace.queue, has_scores=has_scores)
-            notes += jobs_lines(_jobs(verdict, data), unknown=_unknown_order(verdict, data))
-            page = simulation_page(
-                (verdict,),
-                verb="explain",
-                title=f"Why {key} is where it is",
-                evidence=data.describe(),
-                has_scores=has_scores,
-                notes=[note.strip() for note in notes],
-                failures=failures,
-            )
-            sys.stdout.write(page)
-        else:
-            head = printable_lines((data.describe(), *assumption_lines(assumed)))
-            rows = None if args.all else MAX_ROWS
-            text = _placement(fleet, verdict, data, pace, rows=rows)
-            sys.stdout.write(head + text + failures_by_reason(failures))
-        return 0
-    _check_cluster(args.cluster, state, has_snapshot=data.snapshot is not None)
+
+def _write_placement(
+    args: argparse.Namespace,
+    fleet: CheckedFleet,
+    verdict: Verdict,
+    data: HubData,
+    pace: PacedPlacement | None,
+    *,
+    assumed: tuple[str, ...],
+    failures: tuple[ClusterFailure, ...],
+) -> None:
+    """Writes what a Placement asks for, and what it decides."""
+    key = verdict.placement
+    if args.output == "json":
+        output = PlacementOutput(
+            hub=data.shown(),
+            filters_only=data.snapshot is None,
+            placements=(verdict.data(),),
+            assumed_bindings=assumed or UNSET,
+            paced=pace or UNSET,
+            failures=failures or UNSET,
+            verification=_verification(fleet, key),
+            jobs=_jobs(verdict, data) or UNSET,
+        )
+        sys.stdout.write(json_text(output))
+    elif args.output == "html":
+        # Other formats need no templates.
+        from gitops_dsf.show.pages.simulation import simulation_page
+
+        has_scores = data.snapshot is not None
+        notes = [*assumption_lines(assumed)]
+        if pace is not None:
+            notes += pace_lines(pace.move, pace.queue, has_scores=has_scores)
+        notes += jobs_lines(_jobs(verdict, data), unknown=_unknown_order(verdict, data))
+        page = simulation_page(
+            (verdict,),
+            verb="explain",
+            title=f"Why {key} is where it is",
+            evidence=data.describe(),
+            has_scores=has_scores,
+            # The lines are those of the text, which are indented there.
+            notes=[note.strip() for note in notes],
+            failures=failures,
+        )
+        sys.stdout.write(page)
+    else:
+        head = printable_lines((data.describe(), *assumption_lines(assumed)))
+        rows = None if args.all else MAX_ROWS
+        text = _placement(fleet, verdict, data, pace, rows=rows)
+        sys.stdout.write(head + text + failures_by_reason(failures))
+
+
+def _write_cluster(
+    args: argparse.Namespace,
+    fleet: CheckedFleet,
+    verdict: Verdict,
+    data: HubData,
+    *,
+    assumed: tuple[str, ...],
+    failures: tuple[ClusterFailure, ...],
+) -> None:
+    """Writes why a Placement selects one cluster, or why it does not."""
     explanation = _explanation(verdict, args.cluster, fleet)
     # Every score would be 0, and the first cluster by name would look like the best one.
     is_unranked = data.snapshot is None and explanation.rank is not None
@@ -159,7 +191,6 @@ def explain_placement(args: argparse.Namespace) -> int:
         else:
             text = _cluster(explanation, verdict, data)
         sys.stdout.write(head + text + failures_of_cluster(failures, now=data.now))
-    return 0
 
 
 def _resources(fleet: CheckedFleet, key: str) -> frozenset[str] | None:
@@ -180,13 +211,14 @@ def _check_cluster(name: str, state: HubState, *, has_snapshot: bool) -> None:
     """Raises UsageError for a cluster that is neither in clusters/ nor on the hub."""
     if name in state.positions:
         return
-    where = "clusters/ or on the hub" if has_snapshot else "clusters/"
+    searched = "clusters/ or on the hub" if has_snapshot else "clusters/"
+    # Several names: those of clusters often differ only in a number, so one would be a guess.
     close = difflib.get_close_matches(name, state.names, n=3)
     if close:
         raise UsageError(
-            f"there is no cluster {name} in {where}; did you mean {' or '.join(close)}?"
+            f"there is no cluster {name} in {searched}; did you mean {' or '.join(close)}?"
         )
-    raise UsageError(f"there is no cluster {name} in {where}")
+    raise UsageError(f"there is no cluster {name} in {searched}")
 
 
 def _explanation(verdict: Verdict, cluster: str, fleet: CheckedFleet) -> Explanation:
@@ -196,6 +228,7 @@ def _explanation(verdict: Verdict, cluster: str, fleet: CheckedFleet) -> Explana
     """
     explanation = explain(as_people_wrote(verdict), cluster, spans=fleet.spans)
     decided = cluster in verdict.chosen
+    # None is "not known", which the rendered weights do not know better.
     if explanation.selected in {None, decided}:
         return explanation
     return msgspec.structs.replace(explanation, selected=decided, margin=None, flips=())
@@ -244,6 +277,8 @@ def _page(
 def _cluster(explanation: Explanation, verdict: Verdict, data: HubData) -> str:
     text = explanation_text(explanation, placement=explanation.placement)
     by_scores = as_people_wrote(verdict)
+    # Where the pace holds a move back, a score that would flip the decision is the wrong answer:
+    # what is missing is not a score but the pace's permission.
     if data.snapshot is None or by_scores.chosen == verdict.chosen:
         return text + what_would_flip(explanation)
     return f"{text}\n" + printable_lines((desired_clusters_line(sorted(by_scores.chosen)),))
@@ -271,6 +306,7 @@ def _pace(verdict: Verdict, data: HubData, *, hub_namespace: str) -> PacedPlacem
 
 def _jobs(verdict: Verdict, data: HubData) -> JobsByScores | None:
     """Where jobs would go by the scores; None without scores or without multiKueue."""
+    # Without scores all would be 0, and the order that of the names.
     if data.snapshot is None or verdict.ranking is None:
         return None
     names = [verdict.state.names[position] for position in verdict.ranking.clusters]
@@ -302,10 +338,10 @@ def _placement(
     leader = lead(by_people) if has_scores else None
     if leader is not None:
         lines.append(f"  {lead_text(leader)}")
-    shown = verdict_text(
+    ranking = verdict_text(
         verdict, by=by_people, without_scores=None if has_scores else typed, rows=rows
     )
-    text = f"\n{placement_text(written(typed))}{printable_lines(lines)}\n{shown}"
+    text = f"\n{placement_text(written(typed))}{printable_lines(lines)}\n{ranking}"
     if has_scores:
         text += f"\nwhy one of them is in or out: gitops-dsf explain {key} CLUSTER\n"
     else:

@@ -25,6 +25,7 @@ def refusals(
     None if nothing could be compared: then the errors of the repository are the reason.
     """
     comparison = preview.comparison
+    # Errors of the head have an exit code of their own, which needs no option.
     if comparison is None or head is None:
         return
     if comparison.moves is None and not {"move", "eviction"}.isdisjoint(effects):
@@ -32,6 +33,7 @@ def refusals(
     if comparison.moves is None and not {"homeless", "overload"}.isdisjoint(effects):
         yield f"what the loss of a cluster would do is unknown: {preview.hub.missing}"
     leaving = [move for move in comparison.moves or () if _may_leave(move)]
+    # Arrivals alone are none: an application that gets its first cluster leaves nothing.
     if "move" in effects and leaving:
         yield f"{plural(len(leaving), 'decision')} would or may move: {_names(leaving)}"
     evicted = [move for move in leaving if _may_be_evicted(move)]
@@ -64,6 +66,7 @@ def _names(moves: Sequence[DecisionMove]) -> str:
 def _later_moves(comparison: Comparison) -> Iterator[str]:
     """Moves that the reconciler admits later, by the pace or for maintenance."""
     paced = comparison.paced
+    # Moves that wait in the queue without this change are not refused: the base makes them, too.
     if paced is not UNSET and paced.count > paced.without_change:
         yield f"paced: {paced_change_text(paced)}"
     for window in comparison.maintenance or ():
@@ -101,6 +104,7 @@ def _rescored(
     comparison: Comparison, base: CheckedFleet | None, head: CheckedFleet
 ) -> Iterator[str]:
     scorers = []
+    # A cluster that several scorers rescore counts once: the effect is on the cluster.
     clusters: set[str] = set()
     for name, touched in rescored(comparison.scorers, base, head).items():
         if touched:

@@ -38,6 +38,7 @@ class FleetPage:
     def __init__(self, args: argparse.Namespace, only: Filter) -> None:
         """Reads the hub. Raises HubError."""
         self._args = args
+        # The facts of doctor contain what status reads, so the hub is read once for both.
         self.facts = read_facts(
             context=args.context,
             kubeconfig=args.kubeconfig,
@@ -76,12 +77,15 @@ def _sources(directory: Path, live: str) -> tuple[Mapping[tuple[str, str], Sourc
         )
     repository = Repository(directory=directory)
     try:
-        # A fleet with output.mode Branch is applied from a branch that has no sources.
-        for commit, title in ((live, "that Argo CD has applied"), ("HEAD", "of this clone")):
-            found = repository.commit(commit) if commit else None
-            places = {} if found is None else _places(repository, found)
-            if places and found is not None:
-                return places, f"Names link to commit {found[:SHORT]}, {title}."
+        # The commit that is live is what the page shows. A fleet with output.mode Branch is applied
+        # from a branch that has no sources, and a clone may lack the commit: then HEAD is used.
+        for name, title in ((live, "that Argo CD has applied"), ("HEAD", "of this clone")):
+            commit = repository.commit(name) if name else None
+            if commit is None:
+                continue
+            places = _places(repository, commit)
+            if places:
+                return places, f"Names link to commit {commit[:SHORT]}, {title}."
     except RepositoryError as error:
         return {}, f"Names have no links: {error}."
     return {}, "Names have no links, because this clone has no commit of the fleet."
@@ -90,12 +94,16 @@ def _sources(directory: Path, live: str) -> tuple[Mapping[tuple[str, str], Sourc
 def _places(repository: Repository, commit: str) -> dict[tuple[str, str], SourcePlace]:
     with checkout(repository, commit) as sources:
         documents = load(sources.root).documents
-    settings = next((item for item in documents if item.kind == "FleetRepository"), None)
+    # Of documents and not of a checked fleet: an old commit may break rules of today, and its files
+    # can be linked to all the same.
+    settings = next(
+        (document for document in documents if document.kind == "FleetRepository"), None
+    )
     if settings is None:
         return {}
     git_url = str(_field(settings, "spec", "git", "url") or "")
-    written = _field(settings, "spec", "reconciler", "proposals", "forge")
-    kind = next((known for known in FORGE_KINDS if known == written), None)
+    forge = _field(settings, "spec", "reconciler", "proposals", "forge")
+    kind = next((valid for valid in FORGE_KINDS if valid == forge), None)
     places: dict[tuple[str, str], SourcePlace] = {}
     for document in documents:
         position = document.position

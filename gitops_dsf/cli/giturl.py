@@ -8,6 +8,8 @@ from gitops_dsf.canonicalyaml import scalar
 from gitops_dsf.errors import UsageError
 from gitops_dsf.urls.git import browsed_branch, git_fault, holds_credentials
 
+# Servers of companies are mostly named after the forge, such as gitlab.example.com. Codeberg is the
+# exception among the public ones. Forgejo has the API and the workflows of Gitea.
 FORGES: Final = {
     "github": "github",
     "gitlab": "gitlab",
@@ -27,6 +29,7 @@ def check_url(url: str) -> None:
             f"{url!r} is not a git URL: write it as Argo CD clones it, such as"
             " https://git.example.com/team/fleet.git or git@git.example.com:team/fleet.git"
         )
+    # It refuses hosts such as an IPv6 address without its closing bracket.
     try:
         urlsplit(url)
     except ValueError as error:

@@ -43,6 +43,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         prefix: str | None = None,
     ) -> None:
         """Divides long groups of arguments that exclude each other, which argparse does not."""
+        # argparse's own method does the same with `_format_usage`, which has no public name either.
         if usage is not argparse.SUPPRESS:
             self._add_item(self._divided_usage, (usage, actions, groups, prefix))
 
@@ -84,6 +85,8 @@ def filled(text: str, *, width: int) -> Iterator[str]:
     examples: list[_Example] = []
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip())
+        # A paragraph ends at an example or an empty line; the examples end at anything that begins
+        # in the first column, because together they decide how wide their columns are.
         if indent or not line:
             yield from _wrapped(" ".join(prose), width)
             prose.clear()
@@ -112,6 +115,7 @@ def _example(line: str, indent: int) -> _Example:
 
 def _aligned(examples: Sequence[_Example], width: int) -> Iterator[str]:
     """Two columns if the second one is wide enough, else each explanation below its example."""
+    # An example without an explanation may be longer than the column: nothing stands beside it.
     widths = [example.indent + len(example.typed) for example in examples if example.meaning]
     column = 2 + max(widths, default=0)
     is_wide_enough = width - column >= MIN_COLUMNS
@@ -145,7 +149,11 @@ def _typed(example: _Example, width: int) -> Iterator[str]:
 
 
 def _words(command: str) -> Iterator[str]:
-    """The words of a command, each option together with its value."""
+    """The words of a command, each option together with its value.
+
+    A command is divided between them, and an option without its value on the line reads badly. The
+    word after a switch without a value stays with it, too: which options have one is not known.
+    """
     option = ""
     for word in _WORD.findall(command):
         if option and (word == "-" or not word.startswith("-")):

@@ -42,7 +42,8 @@ def read_hub_data(
     today = datetime.now(UTC)
     snapshot, missing = _snapshot(args, resources, moves_in)
     for problem in snapshot.problems if snapshot else ():
-        # Standard output is the result, which programs and pipelines read.
+        # A part that cannot be read fails nothing, and is named. Standard output is the result,
+        # which programs and pipelines read.
         print(printable(f"warning: {problem}"), file=sys.stderr)
     # Scores of a snapshot expired or not when it was taken. By the clock of now, all of an old one
     # would count as 0.
@@ -57,6 +58,7 @@ def _snapshot(
     if args.scores is not None:
         return from_path(args.scores, resources=resources), ""
     if args.context is not None:
+        # It needs the extra live, files and branches do not.
         from gitops_dsf.hubreader.snapshot import observe
 
         snapshot = observe(
@@ -95,6 +97,7 @@ def placement_key(fleet: CheckedFleet, written: str) -> str:
     if written in applied(fleet).placements:
         return written
     keys = list(applied(fleet).placements)
+    # Most fleets have their Placements in one namespace, which nobody wants to type.
     matching = [key for key in keys if key.partition("/")[2] == written]
     if len(matching) == 1:
         return matching[0]
@@ -102,8 +105,8 @@ def placement_key(fleet: CheckedFleet, written: str) -> str:
         raise UsageError(
             f"several Placements are called {written}: write one of {', '.join(matching)}"
         )
-    known = ", ".join(keys[:MAX_NAMED]) or "none"
-    raise UsageError(f"there is no Placement {written}; this repository renders {known}")
+    rendered = ", ".join(keys[:MAX_NAMED]) or "none"
+    raise UsageError(f"there is no Placement {written}; this repository renders {rendered}")
 
 
 def assumed_bindings(fleet: CheckedFleet, keys: Iterable[str], data: HubData) -> tuple[str, ...]:
@@ -111,6 +114,7 @@ def assumed_bindings(fleet: CheckedFleet, keys: Iterable[str], data: HubData) ->
 
     They are `namespace/name`, sorted; none if the bindings of the hub are known.
     """
+    # A binding that is missing on the hub leaves its set out, so people should check this guess.
     if known_bindings(data.snapshot) is not None:
         return ()
     pairs: set[tuple[str, str]] = set()

@@ -30,6 +30,7 @@ _POWERSHELL: Final = "; in PowerShell write kubectl's output with Out-File -Enco
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the repository holds what the hub knows. Raises GitopsDsfError."""
     check_has_settings(args.directory)
+    # argparse cannot say this: --kubeconfig goes with --context, which excludes --from already.
     if args.kubeconfig and args.file:
         raise UsageError(
             "--kubeconfig is for reading a hub, and --from reads a file: leave one out"
@@ -45,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
         overwrite=args.overwrite,
         adopted=tuple(args.adopt),
     )
+    # Only now: `plan_import` raises for input that cannot be used, and then nothing is half done.
     if not args.dry_run:
         write_files(planned.root, planned.files)
     for line in written_lines(planned):
@@ -75,4 +77,5 @@ def _of_file(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
     """The objects of the file that was named."""
     name = "standard input" if args.file == "-" else args.file
     text = read_named(args.file, _POWERSHELL)
+    # Without positions: what is wrong with an object of the hub is not mended in this file.
     return [document.plain() for document in documents(text, file=name)]

@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
         lines.append("README.md says what each folder is for.")
     sys.stdout.write(printable_lines(lines))
     if args.context:
-        # Without the extra live there is no hub to look at.
+        # Last, because a hub that does not answer must not lose the repository, which is complete.
+        # Imported here, because it needs the extra live.
         from gitops_dsf.cli.settingsfromhub import adapt_settings
         from gitops_dsf.hubreader.hub import HubClient
 
@@ -112,6 +113,8 @@ def _additions(additions: Mapping[str, str]) -> Iterator[str]:
 
 def _ignored(new: NewFleet, target: Path) -> Iterator[str]:
     """Lines about written files that a commit would lack."""
+    # A larger repository often ignores names such as `build/` or `*.yaml` everywhere, and a fleet
+    # whose files are not committed looks complete on this machine alone.
     paths = [target.resolve() / path for path in new.files]
     paths += [new.place.top / path for path in new.root.files]
     for rule, files in ignored(new.place, paths).items():

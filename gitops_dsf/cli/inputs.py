@@ -21,6 +21,7 @@ def check_is_folder(directory: Path, hint: str = "") -> None:
 
 def check_has_settings(directory: Path) -> None:
     """Raises UsageError if the folder has no gitops-dsf.yaml."""
+    # It comes with the reader of YAML, which `chosen_context` does not need.
     from gitops_dsf.repository.load.paths import SETTINGS_FILE
 
     if not (directory / SETTINGS_FILE).is_file():
@@ -40,6 +41,7 @@ def read_named(name: str, hint: str = "") -> bytes:
         print("reading standard input; end it with Ctrl-D", file=sys.stderr)
     try:
         content = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+        # Only to know: the readers of YAML take bytes, and know the mark at their beginning.
         content.decode()
     except UnicodeDecodeError as error:
         raise RepositoryError(f"{name} is not UTF-8 (byte {error.start}){hint}") from error

@@ -23,6 +23,7 @@ from gitops_dsf.wording import names_text
 
 SETTLING_SECONDS: Final = 60.0
 """How long errors may pass that doctor finds after an installation."""
+# doctor lists all objects of the hub each time.
 LOOK_AGAIN_SECONDS: Final = 5.0
 
 _Examine = Callable[[bool], tuple[DoctorFinding, ...]]
@@ -133,6 +134,8 @@ def _apply(args: argparse.Namespace, context: str, source: InstallSource) -> Non
     """
     with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
         installer = Installer(hub=hub, source=source)
+        # The API server validates every object in a dry run, admission policies included, before
+        # the first one is applied: half an installation would be worse than none.
         installer.check()
         url = source.settings.spec.git.url
         if source.new_settings is not None and args.dry_run:

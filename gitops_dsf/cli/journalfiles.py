@@ -28,6 +28,7 @@ def journal_files(args: argparse.Namespace) -> JournalFiles | None:
     if branch is None:
         return None
     files = branch.contents(suffixes=(".jsonl",))
+    # People may keep files of their own on the branch. With --journal any file can be named.
     contents = {path: content for path, content in files if FILE.fullmatch(path)}
     return JournalFiles(contents, f"branch {branch.name} at {branch.short}")
 
@@ -38,9 +39,12 @@ def since_month(files: Mapping[str, bytes], start: float) -> dict[str, bytes]:
     A file with another name stays, because it may hold any month.
     """
     first = f"{datetime.fromtimestamp(start, UTC):%Y-%m}.jsonl"
-    # Names of months are in the order of time.
-    later = (name for name in files if not FILE.fullmatch(name) or name >= first)
-    return {name: files[name] for name in later}
+    since: dict[str, bytes] = {}
+    for name, content in files.items():
+        # Names of months are in the order of time.
+        if not FILE.fullmatch(name) or name >= first:
+            since[name] = content
+    return since
 
 
 def _files(path: Path) -> dict[str, bytes]:

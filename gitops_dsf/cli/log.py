@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     Raises UsageError if an application has no record.
     """
     start, end = span(args)
+    # Several applications may have moved by that time, each for a reason of its own.
     if args.at is not None and args.application is None:
         raise UsageError(
             "--at explains the move of one application: write gitops-dsf log APP --at TIME"
@@ -85,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     sys.stdout.write(printable_lines(_source_lines(journal.source, now=time.time())))
     parts = list(map(explained_text, explained))
+    # --at asks for one move, which its explanation shows whole.
     if args.at is None and listed:
         parts.insert(0, log_text(listed))
     if not listed:
@@ -121,10 +123,15 @@ def _last(records: Iterable[Record]) -> list[Record]:
             last[record.placement] = [record]
             continue
         of_placement = last.setdefault(record.placement, [])
+        # A list for Kueue replaces the one before it. Records of a verification add up: each one
+        # is another step of it.
         if record.order is not None:
             of_placement[:] = [before for before in of_placement if before.order is None]
         of_placement.append(record)
-    return [record for of_placement in last.values() for record in of_placement]
+    records_of_all: list[Record] = []
+    for of_placement in last.values():
+        records_of_all += of_placement
+    return records_of_all
 
 
 def _read(args: argparse.Namespace, *, since: float) -> _Journal:
@@ -142,6 +149,7 @@ def _read(args: argparse.Namespace, *, since: float) -> _Journal:
     if files is None:
         raise _no_branch(args.journal_branch, problem)
     source = LogSource(origin=files.origin)
+    # Files say nothing of their age: whoever named them knows where they are from.
     if args.journal is None:
         branch = find_branch(args.directory, args.journal_branch)
         source = LogSource(

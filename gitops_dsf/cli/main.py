@@ -81,6 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Without `argv` the process ends after it.
     """
+    # With arguments it is called within a process that goes on: by `ci`, by tests, by the demo.
     if argv is not None:
         return _exit_code(argv)
     # Documents, models, files and the objects of a hub are trees, which reference counting frees.
@@ -103,6 +104,7 @@ def _end(code: int) -> None:
 
 
 def _exit_code(arguments: Sequence[str]) -> int:
+    # Looked for before argparse runs, which can fail as well.
     debug = "--debug" in arguments
     # Manifests, JSON and SARIF are always UTF-8. The locale of pipelines and containers is often
     # ASCII.
@@ -111,8 +113,10 @@ def _exit_code(arguments: Sequence[str]) -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code = _run(arguments)
+        # Within the try: a full disk or a closed pipe often shows only when the buffer is written.
         sys.stdout.flush()
     except SystemExit as error:
+        # How argparse ends after --help, --version and its own usage errors.
         return error.code if isinstance(error.code, int) else USAGE
     except KeyboardInterrupt:
         _print_error("interrupted")
@@ -133,9 +137,12 @@ def _exit_code(arguments: Sequence[str]) -> int:
                 "error: the working directory was deleted; change into a folder that is there"
             )
             return FINDINGS
+        # Other errors of files are raised as GitopsDsfError where the file is known. One that gets
+        # here was not expected.
         if error.errno not in _NO_ROOM:
             return _bug(error, arguments, debug=debug)
         _print_error(f"error: cannot write: {error.strerror}")
+        # As for a closed pipe: what is left in the buffer would fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINDINGS
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes a report
@@ -156,6 +163,7 @@ def _run(arguments: Sequence[str]) -> int:
     completing = shell_completion.VARIABLE in os.environ
     arguments = shell_completion.words() if completing else _verb_first(arguments)
     verb = next((word for word in arguments if not word.startswith("-")), None)
+    # `gitops-dsf --completion bash`: the word is the shell.
     if arguments[:1] == ["--completion"]:
         verb = None
     # argparse would list the verbs, and suggest none.
@@ -170,6 +178,7 @@ def _run(arguments: Sequence[str]) -> int:
     parser = _parser(verb if verb in VERBS else None, only=only)
     if completing:
         shell_completion.answer(parser)
+    # parse_args would only say "unrecognized arguments", without the option that was meant.
     args, unknown = parser.parse_known_args(arguments)
     if unknown:
         raise UsageError(_no_such_argument(unknown[0], verb, parser))
@@ -232,6 +241,7 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
 
     Only the chosen verb has arguments; with ``only``, as the first word, it is alone.
     """
+    # Each parser that is made of it has --help of its own, which argparse would refuse twice.
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show tracebacks")
     paragraphs = [DESCRIPTION]
@@ -244,6 +254,8 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
         description="\n\n".join(paragraphs),
         epilog=EPILOG,
         formatter_class=HelpFormatter,
+        # A pipeline that abbreviates an option breaks when another one begins with the same
+        # letters, and `without_secrets` knows options by their whole names.
         allow_abbrev=False,
         parents=[common],
     )
@@ -266,6 +278,7 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
             child.description = verb.description or None
             child.epilog = verb.examples
             verb.add_arguments(child)
+            # Scripts depend on exit codes, so no help is without them.
             if "exit code" not in child.epilog.lower():
                 child.epilog = f"{child.epilog.rstrip()}\n\n{EXIT_CODES}".lstrip()
     return parser
@@ -307,6 +320,7 @@ def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
     if debug:
         traceback.print_exc()
     frames = traceback.extract_tb(error.__traceback__)
+    # The name of a function and not a path, which may name a person or a company.
     location = f" at {frames[-1].name}:{frames[-1].lineno}" if frames else ""
     tracker = f" at {REPOSITORY}/issues" if REPOSITORY else ""
     _print_error(

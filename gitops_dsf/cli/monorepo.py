@@ -29,7 +29,9 @@ _OWNERS_ANYWHERE: Final = tuple(
 """A forge reads the first one that is there."""
 _NAMEABLE: Final = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
 """Folders that patterns of pipelines and owners can name without quotes."""
+# The verbs of the hooks run in the folder of the fleet. At the root they get it as an argument.
 _HOOK: Final = re.compile(r"^( +entry: gitops-dsf (validate|test|render))", re.MULTILINE)
+# Where a rule of CODEOWNERS begins: with a path from the root, or with `*` for every file.
 _OWNED: Final = re.compile(r"^(/|\*(?= ))", re.MULTILINE)
 
 
@@ -72,6 +74,7 @@ def place_of(target: Path) -> Place:
     real = target.resolve()
     top = top_of(real)
     for parent in real.parents:
+        # Above the git repository there may be anything, such as a fleet in the home directory.
         is_around = top is None or parent.is_relative_to(top)
         if is_around and (parent / SETTINGS_FILE).is_file():
             raise UsageError(
@@ -108,6 +111,8 @@ def split(
         elif path == OWNERS:
             root[path] = _owners(content.decode(), place, name)
         elif path == GITLAB:
+            # GitLab reads one file at the root, which can include others. So the jobs stay with the
+            # fleet, where a later version of them can be put without an edit at the root.
             own[path] = content.replace(FLEET_FOLDER.encode(), place.folder.encode())
             root[path] = f"include:\n  - local: {place.folder}/{GITLAB}\n"
         else:
@@ -149,6 +154,7 @@ def _placed(root: Mapping[str, str], place: Place) -> RootFiles:
 def _present(path: str, place: Place) -> str | None:
     """The path of a file that is there already, also a link to nothing; None if there is none."""
     for candidate in _OWNERS_ANYWHERE if path == OWNERS else (path,):
+        # A write would follow a link to nothing, and make a file somewhere else.
         if os.path.lexists(place.top / candidate):
             return candidate
     return None
@@ -158,6 +164,7 @@ def ignored(place: Place, paths: Sequence[Path]) -> Mapping[str, Sequence[str]]:
     """Returns the files that git would leave out of a commit, by the rule that says so."""
     if not (place.top / ".git").exists():
         return {}
+    # On standard input: hundreds of paths can be longer than a command line may be.
     words = "\0".join(map(str, paths)).encode()
     repository = Repository(directory=place.top)
     try:

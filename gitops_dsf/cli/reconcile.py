@@ -8,6 +8,7 @@ from typing import Final
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 
+# `main` imports this module only for this verb, so the others work without the extra.
 try:
     from dsf_runtime import logs
     from dsf_runtime.access import AccessError, InCluster
@@ -29,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
     # `main` disables the collector for verbs that end soon; this one runs for months.
     gc.enable()
     settings = _settings(args)
+    # The credentials of a pod change while it runs, and are read again; so this is a function.
     load = InCluster().load
     if args.context is not None or args.kubeconfig is not None:
         load = Kubeconfig(path=args.kubeconfig, context=args.context).load
@@ -54,8 +56,10 @@ def _settings(args: argparse.Namespace) -> ReconcilerSettings:
     spec = read(args.config)
     return ReconcilerSettings(
         spec=spec,
+        # `[::1]:8080` is how an IPv6 address is written before a port; a socket wants it bare.
         metrics_host=host.strip("[]"),
         metrics_port=int(port),
+        # Without proposals, state branch and journal it needs neither credentials nor a clone.
         git=_git(args, spec) if spec.reconciler.uses_git else None,
         placement_namespaces=tuple(args.placement_namespace),
         multi_kueue_namespaces=tuple(args.multikueue_namespace),

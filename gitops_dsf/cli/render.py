@@ -78,10 +78,13 @@ def _stream(tree: RenderedTree, part: str | None) -> int:
         raise UsageError(
             f"there is no part {part!r}; this repository renders {', '.join(directories)}"
         )
-    requested = [part] if part else [name for name in directories if name != BOOTSTRAP]
     paths: list[str] = []
-    for name in requested:
-        paths += [path for path in tree.part(name) if path.endswith(".yaml")]
+    for directory in directories:
+        # The stream goes to Argo CD, and the bootstrap is what people apply.
+        is_requested = directory == part if part else directory != BOOTSTRAP
+        if is_requested:
+            # Each directory has a README, too, which is no manifest.
+            paths += [path for path in tree.part(directory) if path.endswith(".yaml")]
     if not paths:
         # Argo CD accepts empty output and then deletes everything
         # (docs/contributing/behaviour.md#plugin-output).
@@ -93,6 +96,7 @@ def _stream(tree: RenderedTree, part: str | None) -> int:
             file=sys.stderr,
         )
         return 1
+    # Bytes, so that the stream is what a render writes, also where print() would write CRLF.
     out = sys.stdout.buffer
     for path in paths:
         out.write(b"---\n")
@@ -111,6 +115,8 @@ def _check(changes: Changes, out: Path) -> int:
         ("left over", changes.removed),
     ):
         for path in paths:
+            # With git's autocrlf these are all files of a clone on Windows, and one sentence below
+            # says what to set.
             if path not in changes.only_line_ends:
                 print(printable(f"{word}: {out / path}"))
     if changes.unwanted:
@@ -178,6 +184,7 @@ def _write(tree: RenderedTree, out: Path, changes: Changes, *, allow_shrink: boo
     if changes.line_ends:
         print(printable(f"{out}: {changes.line_ends}"), file=sys.stderr)
     bootstrap = out / BOOTSTRAP
+    # Not after the first render, when nothing is on the hub yet: `install` applies it.
     if changes.owned and any(path.startswith(f"{BOOTSTRAP}/") for path in changes.stale):
         print(
             printable(

@@ -44,6 +44,7 @@ def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = Fals
 def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Returns findings with paths relative to the working directory where possible, for editors."""
     prefix = prefix_of(directory)
+    # In the folder of the fleet the paths are right as they are, and a fleet can have thousands.
     if prefix == Path():
         return list(diagnostics)
     findings = []
@@ -59,6 +60,7 @@ def prefix_of(directory: Path) -> Path:
         prefix = Path(os.path.relpath(directory))
     except ValueError:  # another drive
         prefix = directory
+    # Beyond the working directory, `../../..` is harder to read than the whole path.
     return directory.absolute() if prefix.parts[:1] == ("..",) else prefix
 
 
@@ -67,6 +69,7 @@ def from_git_root(file: str) -> str:
 
     Outside of git, and for standard input, the name stays.
     """
+    # normpath and not resolve(), which would follow symbolic links.
     path = Path(os.path.normpath(Path.cwd() / file))
     top = _git_root(path.parent)
     if file == STANDARD_INPUT or top is None:
@@ -84,6 +87,7 @@ def _from_git_root(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
 def _git_root(folder: Path) -> Path | None:
     """Symbolic links are not resolved: a forge knows a file by the name that git has."""
     for parent in (folder, *folder.parents):
+        # A folder in a clone, and a file in a worktree or a submodule.
         if (parent / ".git").exists():
             return parent
     return None

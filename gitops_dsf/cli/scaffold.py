@@ -17,7 +17,9 @@ from gitops_dsf.repository.model.base import DNS_LABEL
 from gitops_dsf.schema.editor import FILE as SCHEMA
 from gitops_dsf.schema.editor import bundle
 
+# The longest DNS label (RFC 1123), and the longest value of a Kubernetes label.
 _MAX_NAME: Final = 63
+# Names of images have lower case alone, and a scheme would become part of them.
 _REGISTRY: Final = re.compile(
     r"[a-z0-9]+([.-]+[a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
 )
@@ -76,6 +78,7 @@ def scaffold(
     new repositories), and RepositoryError if a file cannot be read or written.
     """
     extras = set(extras)
+    # Everything is checked before anything is written, so that a mistake leaves no half of a fleet.
     _check_words(name=name, git_url=git_url, registry=registry)
     kept = _check_target(target)
     place = place_of(target)
@@ -92,9 +95,10 @@ def scaffold(
     wanted = extras | _pipelines(forge, place) | ({"hashes"} if hashes else set())
     template = template_files(name=name, git_url=git_url, wanted=wanted, is_below=place.is_below)
     if forge == "gitea":
-        template = {
-            path.replace(".github/", ".gitea/"): content for path, content in template.items()
-        }
+        moved = {}
+        for path, content in template.items():
+            moved[path.replace(".github/", ".gitea/")] = content
+        template = moved
     if registry is not None:
         template = with_registry(template, registry)
     if wheels is not None:
@@ -107,6 +111,7 @@ def scaffold(
     if place.is_below:
         files[SETTINGS_FILE] = _settings_in_folder(files[SETTINGS_FILE], name, place.folder)
         files, root = split(files, place, name=name)
+    # Generated, so that the template need not be renewed with each change of a model.
     files[SCHEMA] = bundle().encode()
     write_all(target, files)
     write_all(place.top, root.files)

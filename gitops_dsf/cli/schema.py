@@ -52,6 +52,7 @@ _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
 def run(arguments: argparse.Namespace) -> int:
     """Writes files that differ, and prints how many. Raises RepositoryError."""
     if arguments.out is None:
+        # In the working directory: the editor settings of a fleet name this path.
         changed = write_tree({FILE: bundle()}, Path())
         sys.stdout.write(printable_lines([f"{FILE}: {'written' if changed else 'up to date'}"]))
         return 0
@@ -76,9 +77,12 @@ def schema_tree() -> Mapping[str, str]:
 
 def write_tree(tree: Mapping[str, str], out: Path) -> list[str]:
     """Writes files that differ, by rename, and returns their paths. Raises RepositoryError."""
-    differing = [path for path, text in tree.items() if not _holds(out / path, text.encode())]
-    for path in differing:
-        write_file(out / path, tree[path])
+    differing: list[str] = []
+    for path, text in tree.items():
+        # A file that stays is not touched, so that tools that look at times do nothing.
+        if not _holds(out / path, text.encode()):
+            write_file(out / path, text)
+            differing.append(path)
     return differing
 
 

@@ -31,8 +31,10 @@ def _judge_query(text: str) -> list[tuple[int, str, bool]]:
     """The mistakes of a query: offset, message, and whether a function is not known."""
     judgements: list[tuple[int, str, bool]] = []
     for mistake in check(text).mistakes:
+        # The SDK knows no hints, so that it depends on nothing of ours.
         message = mistake.message
         if mistake.hint:
             message += f" ({mistake.hint})"
+        # promql-parser lags behind Prometheus, so an unknown function is only a warning.
         judgements.append((mistake.offset, message, mistake.kind == "function"))
     return judgements

@@ -39,6 +39,7 @@ def adapt_settings(directory: Path, hub: HubClient, *, is_dry_run: bool = False)
         return
     file = SettingsFile(text, name=name)
     section = file.section("argocd") or {}
+    # A hub can have several Argo CDs. The one that the settings name counts, if it is there.
     expected = str(section.get("namespace") or ARGOCD_NAMESPACE)
     argocd = _adapted(file, "spec.argocd", find_argocd(hub, expected=expected), adapt_argocd)
     definition = hub.find(DEFINITIONS, SCORER_CRD)
@@ -46,6 +47,7 @@ def adapt_settings(directory: Path, hub: HubClient, *, is_dry_run: bool = False)
     changed = (*argocd.changed, *crds.changed)
     if changed and not is_dry_run:
         write_files(directory, {SETTINGS_FILE: file.text})
+    # What changed is the result; what people should know or do is beside it, on standard error.
     for line in changed:
         print(printable(f"{SETTINGS_FILE}: {line}"))
     for line in (*argocd.notes, *crds.notes):

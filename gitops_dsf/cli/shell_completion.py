@@ -20,6 +20,8 @@ MAX_FILES: Final = 2_000
 """Files that are searched for names."""
 
 _DOCUMENT_START: Final = re.compile(r"^---", re.MULTILINE)
+# The first `name` behind `metadata`, in block or in flow style. What stands before it excludes keys
+# that end with "name", such as `clusterName`.
 _NAME: Final = re.compile(
     r"^metadata:.*?(?<![\w/.-])name: *[\"']?([\w.-]+)", re.MULTILINE | re.DOTALL
 )
@@ -27,6 +29,7 @@ _NAME: Final = re.compile(
 
 def script(shell: str) -> str:
     """The code that a shell sources once. It calls gitops-dsf at every TAB."""
+    # Late, as all of argcomplete: every command imports this module, and few complete a word.
     from argcomplete.shell_integration import shellcode
 
     code: str = shellcode(["gitops-dsf"], shell=shell, use_defaults=True)
@@ -37,6 +40,7 @@ def words() -> list[str]:
     """The words after the program's name on the line being completed."""
     line = os.environ.get("COMP_LINE", "")
     cursor = os.environ.get("COMP_POINT", "")
+    # What is behind the cursor may be an older command that somebody edits.
     if cursor.isdigit():
         line = line[: int(cursor)]
     return line.split()[1:]
@@ -89,6 +93,7 @@ def _named(folder: str, *kinds: str) -> Callable[..., list[str]]:
         root = Path(getattr(parsed_args, "directory", None) or ".") / folder
         names: set[str] = set()
         for file in islice(root.rglob("*.y*ml"), MAX_FILES):
+            # A file that cannot be read has no candidates. `validate` says what is wrong with it.
             with suppress(OSError):
                 for document in _DOCUMENT_START.split(file.read_text("utf-8", "replace")):
                     name = _NAME.search(document)
@@ -121,6 +126,7 @@ def _placements(prefix: str, parsed_args: argparse.Namespace, **_: object) -> li
 def _placements_and_codes(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     from gitops_dsf.diagnostics.codes import CODES
 
+    # Before a first letter the list of all codes would hide the Placements.
     codes = [code for code in CODES if prefix and code.startswith(prefix.upper())]
     return [*_placements(prefix, parsed_args), *codes]
 

@@ -43,6 +43,7 @@ def side_at(base: Base, commit: str, known: Known) -> Side:
 
     The two sides share most of their files, so each is parsed once.
     """
+    # From git's objects and not with `git checkout`, which would change the files of the caller.
     with checkout(base.repository, commit) as sources:
         has_sources = any((sources.root / name).exists() for name in (SETTINGS_FILE, *FOLDERS))
         # A revision from before the fleet was made has nothing to check. That is no mistake.
@@ -89,6 +90,7 @@ def _files_on_disk(rendered: Path) -> Iterator[tuple[str, bool]]:
     if not rendered.is_dir():
         return
     try:
+        # A path without a size is a link, a pipe or another special file.
         for path, size in SafeFolder(rendered).walk():
             yield path, size is not None
     except OSError as error:

@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
     keys = list(applied(fleet).placements)
     if args.placement:
         keys = [placement_key(fleet, args.placement)]
+    # Only what these Placements rank by: a hub of 3,500 clusters has a million scores.
     data = read_hub_data(args, resources=resources_ranked([fleet], keys))
     state = hub_state(fleet, data.snapshot, only=frozenset(keys))
     verdicts = [simulate(state, key, data.now) for key in keys]
@@ -79,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(json_text(output))
         return 0
     if args.output == "html":
+        # Other formats need no templates.
         from gitops_dsf.show.pages.simulation import simulation_page
 
         page = simulation_page(
@@ -119,6 +121,7 @@ def _paced(fleet: CheckedFleet, args: argparse.Namespace) -> int:
             under_way=paced.under_way,
             waves=paced.waves,
             maintenance=windows or UNSET,
+            # Absent and not null: a program that asks whether the key is there gets the answer.
             stopped_since=UNSET if paced.stopped_since is None else paced.stopped_since,
         )
         sys.stdout.write(json_text(output))

@@ -55,8 +55,8 @@ def simulate_losses(fleet: CheckedFleet, args: argparse.Namespace) -> int:
         ledger = stored_moves(data.snapshot).ledger
         planned = planned_refuges(fleet, state, ledger, current=published, now=data.now)
         # OCM follows what is published. The reconciler publishes the others within a minute.
-        missing = {key: planned[key] for key in planned.keys() - published.keys()}
-        state = with_refuges(state, missing, keep=True)
+        unpublished = {key: planned[key] for key in planned.keys() - published.keys()}
+        state = with_refuges(state, unpublished, keep=True)
     if args.lose_each:
         survey = losses_of_each(fleet, state, now=data.now)
     else:
@@ -99,11 +99,11 @@ def chosen_clusters(written: Iterable[str], state: HubState) -> frozenset[str]:
                 raise UsageError(f"--lose {name}: there is no such cluster; {hint}")
             chosen.add(name)
             continue
-        labelled = {
-            cluster.metadata.name
-            for cluster in state.clusters
-            if cluster.labels.get(label) == value
-        }
+        labelled: set[str] = set()
+        for cluster in state.clusters:
+            if cluster.labels.get(label) == value:
+                labelled.add(cluster.metadata.name)
+        # A misspelt label would lose nothing, which looks like good news.
         if not labelled:
             raise UsageError(f"--lose {name}: no cluster has the label {label}={value}")
         chosen |= labelled

@@ -34,6 +34,7 @@ class StoreAccess(NamedTuple):
 
 def check_store_url(url: str) -> None:
     """Raises UsageError if this is not the URL of a store."""
+    # The message has no URL, because one that cannot be parsed may hold a password anywhere.
     if not is_web_url(url):
         raise UsageError(
             "--prometheus is no http or https URL with a valid port; write a URL such as"
@@ -135,6 +136,8 @@ async def store_access(args: argparse.Namespace, fleet: CheckedFleet) -> AsyncIt
         raise UsageError(
             f"--credentials: no source at {display(url)} names a Secret or a CA in the repository"
         )
+    # The rules are those of `sync`. With the store itself as the scoring API, one in the cluster
+    # gets the credentials as a scoring API there does, and one outside needs allowedTokenHosts.
     request = page_request(
         url,
         auth=auth,
@@ -146,10 +149,11 @@ async def store_access(args: argparse.Namespace, fleet: CheckedFleet) -> AsyncIt
     async with Fetcher(secrets=args.credentials) as fetcher:
 
         async def renewed_token() -> str:
-            shown = await fetcher.credentials.shown(request)
-            if (auth.secrets and shown.problem) or shown.lacks_tls:
-                raise StoreError(f"{display(url)} is not asked: {shown.problem}")
-            return token or shown.token
+            credentials = await fetcher.credentials.shown(request)
+            # Asked without them, the store would answer 401, which says less than the problem.
+            if (auth.secrets and credentials.problem) or credentials.lacks_tls:
+                raise StoreError(f"{display(url)} is not asked: {credentials.problem}")
+            return token or credentials.token
 
         # CAs are read once for the connection, the token again for each request.
         yield StoreAccess(renewed_token, (await fetcher.credentials.shown(request)).trust)

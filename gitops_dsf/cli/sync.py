@@ -25,6 +25,7 @@ except ModuleNotFoundError as error:
         " (docs/start/install.md)"
     ) from error
 
+# A host name, an IPv4 address, or an IPv6 address in brackets, each with a port.
 _ADDRESS: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}")
 
 
@@ -53,6 +54,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
         hint = f"; write --scorer {args.directory} for one scorer"
     check_is_folder(args.directory, hint)
     check_has_settings(args.directory)
+    # Compared like this, NaN is refused, too, which float() accepts.
     if not 0 < args.timeout <= 600:
         raise UsageError(f"--timeout {args.timeout:g}: write seconds above 0, at most 600")
     if args.connect_to:

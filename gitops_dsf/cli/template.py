@@ -43,6 +43,8 @@ def template_files(
     source = repo_template()
     url = placeholder_url(name) if git_url is None else git_url
     files: dict[str, bytes] = {}
+    # In this order a file of a requested folder replaces the one of the template: with hashes, for
+    # example, requirements.txt.
     for folder in (source, *(source / _ON_REQUEST / folder for folder in sorted(wanted))):
         for path, text in _texts(folder).items():
             kept = text if is_below else _IN_FOLDER.sub("", text)
@@ -63,11 +65,14 @@ def with_registry(template: Mapping[str, bytes], registry: str) -> Mapping[str, 
 
 def without_examples(template: Mapping[str, bytes]) -> Mapping[str, bytes]:
     """Returns the template with empty folders in place of the example objects."""
-    files = {
-        path: content for path, content in template.items() if path.partition("/")[0] not in FOLDERS
-    }
-    # git keeps no empty folders.
-    return files | {f"{folder}/.gitkeep": b"" for folder in FOLDERS}
+    files: dict[str, bytes] = {}
+    for path, content in template.items():
+        if path.partition("/")[0] not in FOLDERS:
+            files[path] = content
+    for folder in FOLDERS:
+        # git keeps no empty folders.
+        files[f"{folder}/.gitkeep"] = b""
+    return files
 
 
 def _texts(folder: Path) -> Mapping[str, str]:

@@ -30,11 +30,12 @@ def run(args: argparse.Namespace) -> int:
         show_findings(args.directory, checked.diagnostics, ending="no test was run")
         return 1
     tests = selected(declared, args.name)
+    # A misspelt name would run nothing and pass. A repository without tests is fine.
     if args.name and not tests:
-        known = sorted(test.name for test in declared.score_tests)
+        names = sorted(test.name for test in declared.score_tests)
         raise UsageError(
             f"no test is called {' or '.join(args.name)}; tests here:"
-            f" {', '.join(known[:10]) or 'none'}"
+            f" {', '.join(names[:10]) or 'none'}"
         )
     output = run_tests(
         tests,

@@ -36,6 +36,7 @@ def span(args: argparse.Namespace, *, known: Span | None = None) -> Span:
     else:
         days = DEFAULT_DAYS if args.days is None else args.days
         start = end - days * _DAY_SECONDS
+    # Also for --days 0 or fewer.
     if start >= end:
         raise UsageError(
             "the span ends before it starts; write --from before --to, and --days above 0"

@@ -56,6 +56,7 @@ try:
     from dsf_agent.process.trial import (
         SourceAccess,
         Trial,
+        TriedItem,
         credentials_needed,
         try_scorer,
     )
@@ -67,6 +68,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 PUBLISHED: Final = "AddOnPlacementScore"
+# As long as the backtest of the same pipeline may take (BACKTEST_SECONDS of `ci`).
 CHANGED_SECONDS: Final = 60.0
 """For all changed scorers together. A pull request waits for them."""
 MAX_CHANGED: Final = 20
@@ -105,6 +107,8 @@ def run(args: argparse.Namespace) -> int:
         check_store_url(args.prometheus)
     elif args.credentials is not None:
         raise UsageError("--credentials are those of a store; write --prometheus, too")
+    # `scorer` and `directory` are optional words, so argparse cannot say which of them goes with
+    # which option.
     if args.changed:
         # Then the only word is the folder.
         args.directory = args.directory if args.scorer is None else Path(args.scorer)
@@ -122,6 +126,7 @@ def run(args: argparse.Namespace) -> int:
     if fleet is None:
         show_findings(args.directory, checked.diagnostics, ending="no scorer was tried")
         return 1
+    # One time for all requests, and for the output, which says what was asked.
     at = args.at or datetime.now(UTC)
     # What the agent logs is in the result. Without a handler Python would print it as it is.
     logging.getLogger("dsf_agent").addHandler(logging.NullHandler())
@@ -170,6 +175,8 @@ def _try_changed(
     tries: list[TryOutput | UntriedScorer] = []
     for scorer in changed_scorers(base, head):
         seconds = ends - time.monotonic()
+        # Each scorer gets a line, also one that is not tried: a missing line would look as if the
+        # pull request did not change it.
         if not scorer.spec.scored_by_query:
             reason = "a scoring API is called only for a scorer that is named"
             tries.append(UntriedScorer(scorer.name, reason))
@@ -178,6 +185,7 @@ def _try_changed(
         else:
             tries.append(_try_within(seconds, args, base, head, scorer, at=at))
     sys.stdout.write(changed_text(tries, as_markdown=args.output == "markdown"))
+    # What was not tried is no failure: nobody knows whether it would give scores.
     failed = [tried for tried in tries if isinstance(tried, TryOutput) and tried.failure]
     return int(bool(failed))
 
@@ -236,6 +244,7 @@ def _trying(args: argparse.Namespace, fleet: CheckedFleet, scorer: EffectiveScor
     runs_on = sorted(fleet.runs_on[scorer.name])
     if scorer.spec.on_hub:
         return _trying_on_hub(args, fleet, scorer, runs_on)
+    # A cluster on which it does not run may be named: people try a scorer before they select one.
     if args.cluster is None and not runs_on:
         reason = (
             "it is suspended" if scorer.spec.suspend else "its selector and masks leave out all"
@@ -274,8 +283,8 @@ def _trying_on_hub(
         raise UsageError(
             f"{scorer.name} does not score {args.cluster}; it scores {names_text(sorted(scored))}"
         )
-    wanted = scored if args.cluster is None else {args.cluster}
-    clusters = tuple(cluster for cluster in fleet.hub_scoring.clusters if cluster.name in wanted)
+    names = scored if args.cluster is None else {args.cluster}
+    clusters = tuple(cluster for cluster in fleet.hub_scoring.clusters if cluster.name in names)
     # The source of a scorer on the hub is the same for all clusters.
     return _Trying(fleet.by_variant[scorer.name][0], None, clusters)
 
@@ -291,6 +300,8 @@ def _summary(args: argparse.Namespace, scorer: EffectiveScorer) -> ScorerSummary
             " so it cannot be tried from here"
         )
     summary = summarise(scorer)
+    # Those of the source are replaced by --token-file and --credentials below. Nothing replaces
+    # those of the scoring API.
     needed = credentials_needed(summary)
     if needed:
         raise UsageError(
@@ -305,6 +316,7 @@ def _summary(args: argparse.Namespace, scorer: EffectiveScorer) -> ScorerSummary
             f"{scorer.name} has a query; write --prometheus with the URL of a store that has its"
             " metrics, such as https://prometheus.example.com"
         )
+    # What people write with --prometheus is the server; the paths of its API are known.
     url = ranged(args.prometheus)
     # Replaced, so that the credentials that people wrote for their own source are not sent.
     return msgspec.structs.replace(
@@ -324,9 +336,11 @@ def _output(trying: _Trying, summary: ScorerSummary, trial: Trial, *, at: dateti
     """What came of the cycle, without what Placements make of it."""
     scorer = trying.scorer
     is_published = scorer.spec.score_destination == PUBLISHED
-    raw = [item.aggregate for item in trial.items if item.aggregate is not None]
+    items = tuple(map(_item, trial.items))
+    raw = [item.aggregate for item in items if item.aggregate is not None]
     notes = [*trying.notes, *scale_notes(raw, scorer.score_range)]
-    if trial.items and not raw:
+    # Only defaultScore has a value without a raw score.
+    if items and not raw:
         notes.append("the source has no series, so the value is defaultScore")
     if trial.unscored:
         unscored = plural(len(trial.unscored), "cluster")
@@ -336,8 +350,6 @@ def _output(trying: _Trying, summary: ScorerSummary, trial: Trial, *, at: dateti
         )
     if not is_published:
         notes.append("scoreDestination is None, so these values are only metrics")
-    with_item = {item.cluster for item in trial.items}
-    missing = [] if trial.failure else [name for name in trying.names if name not in with_item]
     has_query = scorer.source_type != "None"
     return TryOutput(
         scorer=scorer.name,
@@ -357,21 +369,34 @@ def _output(trying: _Trying, summary: ScorerSummary, trial: Trial, *, at: dateti
         first_dropped=trial.first_dropped or None,
         warnings=trial.warnings,
         clamped=trial.clamped,
-        items=tuple(
-            TryItem(
-                cluster=item.cluster,
-                name=item.name,
-                raw_scores=item.raw_scores,
-                aggregate=item.aggregate,
-                value=item.value,
-            )
-            for item in trial.items
-        ),
-        missing=tuple(missing) if trying.clusters is not None else (),
+        items=items,
+        missing=tuple(_missing(trying, trial)),
         notes=tuple(notes),
         ranked_by=(),
         explanations=(),
     )
+
+
+def _item(tried: TriedItem) -> TryItem:
+    """An item as the output has it. `views` does not know the agent, which is optional."""
+    return TryItem(
+        cluster=tried.cluster,
+        name=tried.name,
+        raw_scores=tried.raw_scores,
+        aggregate=tried.aggregate,
+        value=tried.value,
+    )
+
+
+def _missing(trying: _Trying, trial: Trial) -> Iterator[str]:
+    """Clusters that a scorer on the hub scores, and that got no item."""
+    # Of a failure, and of the one cluster of an agent, the output says why there are no items.
+    if trying.clusters is None or trial.failure:
+        return
+    with_item = {item.cluster for item in trial.items}
+    for name in trying.names:
+        if name not in with_item:
+            yield name
 
 
 def _with_decisions(output: TryOutput, args: argparse.Namespace, fleet: CheckedFleet) -> TryOutput:
@@ -438,8 +463,9 @@ def _explanations(
 ) -> tuple[Explanation, ...]:
     """What the Placements would make of the values beside the scores of a hub, if it is named."""
     by_cluster: dict[str, dict[str, int]] = {}
-    for item in items:
-        by_cluster.setdefault(item.cluster, {})[item.name] = item.value
+    for tried in items:
+        by_cluster.setdefault(tried.cluster, {})[tried.name] = tried.value
+    # Before the hub is read, which takes time and needs rights.
     if not by_cluster or not placements:
         return ()
     only = frozenset(placements)
@@ -458,8 +484,9 @@ def _explanations(
     )
     explanations: list[Explanation] = []
     for key in placements:
+        # By the written weights: a paced Placement holds by the rendered ones, so no value that is
+        # tried would change it.
         verdict = as_people_wrote(simulate(state, key, data.now))
-        explanations += [
-            explain(verdict, cluster, spans=fleet.spans) for cluster in sorted(by_cluster)
-        ]
+        for cluster in sorted(by_cluster):
+            explanations.append(explain(verdict, cluster, spans=fleet.spans))
     return tuple(explanations)

@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     if args.fix and STANDARD_INPUT in args.paths:
         raise UsageError("--fix writes files; name them, and not standard input")
     diagnostics, facts = _checked(args.paths, args.error)
+    # Each pass reads the files anew: positions of the findings before it are wrong after an edit.
     for _ in range(_MAX_PASSES if args.fix else 0):
         if not mend(diagnostics):
             break
@@ -62,6 +63,7 @@ def _checked(paths: list[str], errors: Collection[str]) -> tuple[list[Diagnostic
     for finding in diagnostics:
         is_error = finding.code in errors
         severe.append(replace(finding, severity=Severity.ERROR) if is_error else finding)
+    # The line of sizes stays: the fleet is valid, and one pipeline refuses it.
     return severe, facts
 
 
@@ -82,18 +84,18 @@ def _findings_and_facts(paths: list[str]) -> tuple[list[Diagnostic], str]:
 
 def _facts(fleet: CheckedFleet) -> str:
     """The size of the fleet, and what its scores cost the hub."""
-    shared = [
-        placement
-        for placement in fleet.placements
-        if isinstance(placement.ranking, ScoredPlacementSpec)
-    ]
+    shared = 0
+    for placement in fleet.placements:
+        # Other Placements are those of applications, which are counted as such.
+        shared += isinstance(placement.ranking, ScoredPlacementSpec)
     sizes = [
         plural(len(fleet.clusters), "cluster"),
         plural(len(fleet.scorers) + len(fleet.open_scorers), "scorer"),
         plural(len(fleet.applications), "application"),
     ]
     if shared:
-        sizes.append(plural(len(shared), "ScoredPlacement"))
+        sizes.append(plural(shared, "ScoredPlacement"))
+    # The hub stores each write in etcd, which is what limits a fleet with short intervals.
     writes = writes_text(fleet.hub_writes_per_second)
     return f"{', '.join(sizes)}; {writes} on the hub"
 
@@ -123,16 +125,17 @@ def check_files(names: Sequence[str]) -> list[Diagnostic]:
     roots = {name: None if name == STANDARD_INPUT else _root_of(Path(name)) for name in names}
     for name, root in roots.items():
         if root is None:
+            # PowerShell puts a mark in front of UTF-8.
             text = read_named(name).decode("utf-8-sig")
-            findings = declare(load_text(text, file=name)).diagnostics
-            # The file is in no repository, so no folder is wrong.
-            diagnostics += [
-                finding for finding in findings if finding.code != codes.WRONG_FOLDER.id
-            ]
+            for finding in declare(load_text(text, file=name)).diagnostics:
+                # The file is in no repository, so no folder is wrong.
+                if finding.code != codes.WRONG_FOLDER.id:
+                    diagnostics.append(finding)
         else:
             path = Path(name).resolve().relative_to(root).as_posix()
             names_by_root[root][path] = name
     for root, name_by_path in names_by_root.items():
+        # Once for all of its files: pre-commit names many, and a check reads the whole repository.
         for finding in check(root).diagnostics:
             position = finding.position
             if position.file in name_by_path:

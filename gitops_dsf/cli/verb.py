@@ -29,7 +29,10 @@ class Verb:
 def verb(
     name: str, line: str, *, description: str = "", examples: str = "", module: str = ""
 ) -> Callable[[AddArguments], Verb]:
-    """Makes a verb of the function that adds its arguments."""
+    """Makes a verb of the function that adds its arguments.
+
+    So the help of a verb stands above its arguments, in one place of the file.
+    """
 
     def with_arguments(add_arguments: AddArguments) -> Verb:
         return Verb(

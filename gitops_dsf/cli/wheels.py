@@ -27,6 +27,7 @@ def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, byt
     """
     file_names = {}
     for name in _NEEDED:
+        # The names of wheels have underscores (binary distribution format), and ours are pure.
         file_name = f"{name.replace('-', '_')}-{__version__}-py3-none-any.whl"
         file_names[name] = file_name
         # A wheel of another version would not fit the template, which is of this one.

@@ -48,6 +48,7 @@ def diff(parser: argparse.ArgumentParser) -> None:
         "--head", metavar="REV", help="revision to compare, instead of the working tree"
     )
     add_output(parser, "text", "markdown", "json", "html")
+    # Beside -o, so that a pipeline computes the preview once for its comment and its page.
     parser.add_argument(
         "--page",
         metavar="FILE",
@@ -126,6 +127,7 @@ examples:
 )
 def simulate(parser: argparse.ArgumentParser) -> None:
     add_directory(parser)
+    # The pace and a loss concern all Placements together, so neither goes with a single one.
     extent = parser.add_mutually_exclusive_group()
     extent.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement")
     extent.add_argument(
@@ -173,6 +175,7 @@ examples:
 """,
 )
 def explain(parser: argparse.ArgumentParser) -> None:
+    # `dsf310` is a code, too. A Placement with such a name is written with its namespace.
     parser.add_argument(
         "subject",
         metavar="PLACEMENT|CODE",

@@ -161,6 +161,8 @@ def status(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show every score, Placement and application instead of summaries",
     )
+    # An option here and not the first word as elsewhere: status is about a hub, and works without a
+    # clone of the fleet.
     parser.add_argument(
         "--repository",
         metavar="DIR",
@@ -235,6 +237,7 @@ examples:
 The log is JSON on standard error. /metrics, /healthz and /readyz are on --metrics-address.""",
 )
 def reconcile(parser: argparse.ArgumentParser) -> None:
+    # Not `add_context`, which takes the current context by default: in a pod there is none.
     parser.add_argument(
         "--context",
         metavar="NAME",
@@ -277,6 +280,7 @@ def reconcile(parser: argparse.ArgumentParser) -> None:
         help="mounted Secret with token, or username and password, or ssh-privatekey and"
         " known_hosts",
     )
+    # Folders of their own, so that no scorer can name a Secret of git or of the metric store.
     parser.add_argument(
         "--credentials",
         metavar="DIR",
@@ -299,6 +303,7 @@ def reconcile(parser: argparse.ArgumentParser) -> None:
 
 @verb("scorer", "run, check or start a scoring API, or try a scorer")
 def scorer(parser: argparse.ArgumentParser) -> None:
+    # The SDK has its own command for people without gitops-dsf, and its actions are added here.
     from dsf_scorer import command
 
     actions = command.add_arguments(parser)

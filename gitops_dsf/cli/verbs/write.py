@@ -25,6 +25,7 @@ def _extras(text: str) -> tuple[str, ...]:
 def _code(text: str) -> str:
     from gitops_dsf.diagnostics.codes import CODES
 
+    # A misspelt code would make a pipeline pass that should fail.
     if text not in CODES:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not the code of a finding: write one such as DSF129"
@@ -210,6 +211,7 @@ examples:
 )
 def render(parser: argparse.ArgumentParser) -> None:
     add_directory(parser)
+    # A text and not a Path: Path("") is the current folder, and an empty --out is refused.
     parser.add_argument(
         "--out", metavar="DIR", help="folder to write the tree to; DIR/rendered by default"
     )
@@ -414,6 +416,7 @@ def schema(parser: argparse.ArgumentParser) -> None:
     )
 
 
+# Long texts stand here and not between the arguments of `ci`, which they would tear apart.
 _CHECK: Final = """\
 Validates, runs the tests, checks that rendered/ is up to date (with output.mode Branch: that the
 repository renders), and shows the preview. It fails if a token or metrics would go to a host that
