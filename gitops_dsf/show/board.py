@@ -54,16 +54,17 @@ def board_text(board: Board) -> str:
         ("Scorers", _scorers(board.overview.scorers)),
     )
     used = _size(lines) + len(END.encode())
+    # In this order a large fleet loses scorers first, which `status` shows as well.
     for title, rows in sections:
-        shown, used = _fitting(rows, used=used)
-        if shown:
-            lines += [f"## {title}", "", *shown, ""]
+        fitting, used = _fitting(rows, used=used)
+        if fitting:
+            lines += [f"## {title}", "", *fitting, ""]
     return "\n".join(lines).rstrip("\n") + "\n" + END
 
 
 def _fitting(rows: Iterable[str], *, used: int) -> tuple[list[str], int]:
     """The rows that have room, and a sentence about the others."""
-    shown: list[str] = []
+    fitting: list[str] = []
     hidden = 0
     for row in rows:
         size = len(row.encode()) + 1
@@ -71,11 +72,11 @@ def _fitting(rows: Iterable[str], *, used: int) -> tuple[list[str], int]:
         if hidden or used + size > MAX_BYTES - ROOM:
             hidden += 1
             continue
-        shown.append(row)
+        fitting.append(row)
         used += size
     if hidden:
-        shown += ["", f"and {plural(hidden, 'more row')}, for which there is no room"]
-    return shown, used
+        fitting += ["", f"and {plural(hidden, 'more row')}, for which there is no room"]
+    return fitting, used
 
 
 def _size(lines: Iterable[str]) -> int:
@@ -89,6 +90,7 @@ def _worst(findings: Iterable[DoctorFinding]) -> Iterator[str]:
         return
     bad.sort(key=worst_first)
     for finding in bad[:MAX_FINDINGS]:
+        # Markdown would join two lines of an entry to one.
         fix = f"<br>{code(finding.fix)}" if finding.fix else ""
         yield f"- **{finding.state}**: {escaped(finding.message)}{fix}"
     if len(bad) > MAX_FINDINGS:
@@ -107,6 +109,7 @@ def _applications(views: Sequence[ApplicationView]) -> Iterator[str]:
         if view.message:
             notes.append(f"Argo CD: {view.message}")
         for copy in view.copies:
+            # An old copy runs where nothing is decided any more.
             if copy.standing not in {CopyState.WAITING, CopyState.LEAVING}:
                 decided.append(copy.cluster)
             if copy.standing is not CopyState.RUNNING:
@@ -144,10 +147,10 @@ def _held(queue: QueueView) -> Iterator[str]:
     yield "| Placement | does not go to | until | because |"
     yield "|---|---|---|---|"
     for hold in held[:MAX_MOVES]:
-        why = f"it came back at {hold.since}"
+        cause = f"it came back at {hold.since}"
         if hold.why:
-            why += f": {hold.why}"
-        yield _row((hold.placement, hold.cluster, hold.until, why))
+            cause += f": {hold.why}"
+        yield _row((hold.placement, hold.cluster, hold.until, cause))
     if len(held) > MAX_MOVES:
         yield f"\nand {len(held) - MAX_MOVES} more"
 

@@ -18,6 +18,7 @@ MAX_NAME: Final = 16
 MAX_TIMES: Final = 12
 """Times on the axis."""
 BAR_HEIGHT: Final = 30
+# Each divides a minute, an hour or a day, so that the times on an axis are round.
 STEPS: Final = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400)
 """Seconds between two times on the axis."""
 LETTER: Final = 6.8
@@ -151,11 +152,16 @@ class Chart:
 
     def draw(self) -> Drawing:
         """The chart with the place of every part."""
-        lines = [DrawnLine(line.colour, self._path(line.points)) for line in self.lines]
-        ends = [_LineEnd(self._y(line.points[-1][1]), line) for line in self.lines if line.points]
+        lines: list[DrawnLine] = []
+        ends: list[_LineEnd] = []
         dots: list[Dot] = []
-        for end in ends:
-            dots.append(Dot(end.line.colour, _unit(self._x(end.seconds)), _unit(end.height)))
+        for line in self.lines:
+            lines.append(DrawnLine(line.colour, self._path(line.points)))
+            # A line without points has no end at which its name could stand.
+            if line.points:
+                end = _LineEnd(self._y(line.points[-1][1]), line)
+                ends.append(end)
+                dots.append(Dot(line.colour, _unit(self._x(end.seconds)), _unit(end.height)))
         return Drawing(
             key=self.key,
             title=self.title,
@@ -175,6 +181,7 @@ class Chart:
 
     @property
     def _length(self) -> float:
+        # A history of one point has no length, by which a position is divided.
         return max(self.end, 1.0)
 
     def _x(self, seconds: float) -> float:
@@ -182,6 +189,7 @@ class Chart:
         return LEFT + part * (WIDTH - LEFT - RIGHT)
 
     def _y(self, value: float) -> float:
+        # SVG counts from the top down. What is outside of the scale is drawn at its edge.
         part = (value - self.low) / (self.high - self.low)
         return self._bottom - min(max(part, 0.0), 1.0) * (self._bottom - TOP)
 
@@ -252,6 +260,7 @@ def span_of(
     bar: ChartBar, *, start: float, end: float, top: float, title: str, height: int = 18
 ) -> DrawnSpan:
     """A bar between two positions. Its name is left out where it does not fit."""
+    # Names are measured by a mean letter: a drawing is made where no font can be asked.
     fits = bar.name and end - start - 10 >= len(bar.name) * LETTER
     return DrawnSpan(
         colour=bar.colour,
@@ -279,7 +288,10 @@ def short_names(names: Sequence[str], *, most: int) -> dict[str, str]:
     short: dict[str, str] = {}
     for name in names:
         # The name that is most alike decides, because it is the one to be told apart from.
-        alike = max((_alike(name, other) for other in names if other != name), default=0)
+        alike = 0
+        for other in names:
+            if other != name:
+                alike = max(alike, _alike(name, other))
         if len(name) <= most:
             short[name] = name
         elif alike + 1 < most:
@@ -322,12 +334,14 @@ def _apart(heights: Sequence[float], *, low: float, high: float) -> list[float]:
 def _steps(low: float, high: float) -> list[float]:
     """Round values between two others, at most seven."""
     step = next((step for step in (5, 10, 20, 25, 50) if (high - low) / step <= 6), 50)
+    # Rounded up: the first line is the first multiple of the step above the lower end.
     first = -(-int(low) // step) * step
     return list(map(float, range(first, int(high) + 1, step)))
 
 
 def ticks(end: float, *, most: int) -> list[float]:
     """Round times from 0 to the end, at most this many."""
+    # Beyond the longest step, whole days, so that every time is the same time of a day.
     days = -(-int(end) // (86_400 * (most - 1)))
     step = next((step for step in STEPS if end / step <= most - 1), days * 86_400)
     return list(map(float, range(0, int(end) + 1, step)))

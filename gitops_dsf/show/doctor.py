@@ -19,7 +19,8 @@ _END: Final = "\033[0m"
 
 def findings_text(findings: Sequence[DoctorFinding], *, colour: bool) -> str:
     """Formats at least one finding, each with its fix, and a summary as the last line."""
-    check_width = max(len(finding.check) for finding in findings)
+    checks = {finding.check for finding in findings}
+    check_width = max(map(len, checks))
     # The widest state has 7 characters, and two gaps of 2 columns follow.
     indent = check_width + 11
     lines: list[str] = []
@@ -30,7 +31,8 @@ def findings_text(findings: Sequence[DoctorFinding], *, colour: bool) -> str:
         if finding.fix:
             # A fix is never wrapped, because people copy the command.
             lines.append(f"{'':<{indent}}fix: {finding.fix}")
-    return "\n".join(lines) + f"\n\n{_summary(findings)}\n"
+    # A check can have several findings, one for each object that is wrong.
+    return "\n".join(lines) + f"\n\n{_summary(findings, checks=len(checks))}\n"
 
 
 def _state_text(state: State, *, colour: bool) -> str:
@@ -38,9 +40,8 @@ def _state_text(state: State, *, colour: bool) -> str:
     return f"{_COLOURS[state]}{state:<7}{_END}" if colour else f"{state:<7}"
 
 
-def _summary(findings: Sequence[DoctorFinding]) -> str:
+def _summary(findings: Sequence[DoctorFinding], *, checks: int) -> str:
     states = Counter(finding.state for finding in findings)
-    checks = plural(len({finding.check for finding in findings}), "check")
     errors = plural(states[State.ERROR], "error")
     warnings = plural(states[State.WARNING], "warning")
-    return f"{checks}: {errors}, {warnings}, {states[State.UNKNOWN]} unknown"
+    return f"{plural(checks, 'check')}: {errors}, {warnings}, {states[State.UNKNOWN]} unknown"

@@ -49,6 +49,7 @@ def flip_lines(explanation: Explanation) -> list[str]:
         ]
     if explanation.margin is None and explanation.rank is None:
         return []
+    # For example where all eligible clusters are selected: there is none to change places with.
     if explanation.margin is None:
         return ["no score can flip this decision"]
     weight = mean_weight(explanation.contributions)
@@ -59,6 +60,7 @@ def flip_lines(explanation: Explanation) -> list[str]:
         lines.append("no score of this Placement has a weight, so none can do that")
     nearest = explanation.nearest
     for flip in explanation.flips:
+        # The first one may need a value that its scorer never publishes.
         if flip is nearest:
             lines.append(f"{flip}  <- the nearest")
         else:
@@ -103,6 +105,7 @@ def _contributions(explanation: Explanation | ClusterReason) -> str:
     weight = mean_weight(explanation.contributions)
     rows = []
     for part in explanation.contributions:
+        # No entry and a score of 0 both add nothing, but only one of them was measured.
         score = "-" if part.score is None else str(part.score)
         points = points_text(points_of(part.points, weight))
         rows.append([part.name, score, f"x {part.weight}", points, part.note])

@@ -49,17 +49,22 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     """Formats `2 errors, 1 warning in 2 files; gitops-dsf validate --fix mends 1`."""
     if not diagnostics:
         return "no mistakes found"
-    counts = Counter(diagnostic.severity for diagnostic in diagnostics)
-    files = {diagnostic.position.file for diagnostic in diagnostics}
+    counts: Counter[Severity] = Counter()
+    files: set[str] = set()
+    mendable = 0
+    for diagnostic in diagnostics:
+        counts[diagnostic.severity] += 1
+        files.add(diagnostic.position.file)
+        mendable += bool(diagnostic.edits)
     errors = plural(counts[Severity.ERROR], "error")
     warnings = plural(counts[Severity.WARNING], "warning")
     text = f"{errors}, {warnings}"
+    # Errors and warnings decide about the exit code, so they are named also where there is none.
     if counts[Severity.NOTICE]:
         text += f", {plural(counts[Severity.NOTICE], 'notice')}"
     text += f" in {plural(len(files), 'file')}"
-    exact = [diagnostic for diagnostic in diagnostics if diagnostic.edits]
-    if exact:
-        text += f"; gitops-dsf validate --fix mends {len(exact)}"
+    if mendable:
+        text += f"; gitops-dsf validate --fix mends {mendable}"
     return text
 
 

@@ -18,6 +18,7 @@ def written_lines(planned: Import) -> Iterator[str]:
 
 def left_lines(planned: Import) -> Iterator[str]:
     """A line for each object that is not written, and one for kinds that are none of ours."""
+    # What people must decide comes first; the last line is only about kinds of others.
     for line in planned.differing:
         yield (
             f"{_object(planned, line)} differs on the hub ({'; '.join(line.changes)}); left"
@@ -43,6 +44,8 @@ def left_lines(planned: Import) -> Iterator[str]:
             " of measuredAfterSeconds: what is published now does not show them; without them,"
             " validation expects -100 to 100"
         )
+    # A cluster that the hub does not have may be one that is not registered yet, so no file is
+    # deleted for that.
     for line in planned.missing:
         yield (
             f"{_object(planned, line)} is not on the hub; remove it here if it has left the fleet"

@@ -58,6 +58,7 @@ def cause_text(record: Record) -> str:
         return f"{record.order.config}: {record.order.reason}"
     if record.cause is not None:
         return str(record.cause)
+    # The journal is never rewritten, so old records are read for as long as the branch exists.
     change = largest_change(record)
     if change is None:
         return ""
@@ -96,6 +97,7 @@ def _verification_lines(record: Record, verification: RecordedVerification) -> I
         f" {verification.target}: {title}"
     )
     yield f"  the move began at {_utc_text(verification.since)} UTC"
+    # What was decided without a measurement has a reason in place of the checks.
     if verification.detail:
         yield f"  {verification.detail}"
         return
@@ -114,12 +116,13 @@ def _order_lines(record: Record, order: RecordedOrder) -> Iterator[str]:
         f" {order.config}"
     )
     yield f"  cause: {order.reason}"
-    for place, name in enumerate(order.after, 1):
+    for rank, name in enumerate(order.after, 1):
         points = order.points.get(name)
+        # A cluster on which a job runs stays in the list, also without a score.
         if points is None:
-            yield f"  {place}. {name}, no points"
+            yield f"  {rank}. {name}, no points"
         else:
-            yield f"  {place}. {name}, {points_text(points)} points"
+            yield f"  {rank}. {name}, {points_text(points)} points"
     if order.left_out:
         yield f"  no room for {names_text(order.left_out)}"
 
@@ -162,6 +165,7 @@ def _what(record: Record) -> str:
     # The first record after the journal was turned on has nothing to compare with.
     if record.kind == "Start":
         return f"is decided for {after_text(record)}; the decision before is not known"
+    # A decision of very many clusters is not recorded name by name.
     if record.from_ is None:
         text = (
             f"has {record.count} clusters now: {_named(record.left)} left,"

@@ -26,8 +26,11 @@ def loss_lines(loss: Loss) -> Iterator[str]:
 
 def losses_summary(losses: Sequence[Loss]) -> str:
     """Formats how many losses leave an application nowhere to go, or overload a cluster."""
-    homeless = sum(bool(loss.homeless) for loss in losses)
-    overloading = sum(bool(loss.overloads) for loss in losses)
+    homeless = 0
+    overloading = 0
+    for loss in losses:
+        homeless += bool(loss.homeless)
+        overloading += bool(loss.overloads)
     if not losses:
         return "no application has a decision, so no loss would move anything"
     if not homeless and not overloading:
@@ -50,6 +53,7 @@ def departure_text(departure: Departure) -> str:
         return f"stays on {names_text(departure.stays)}: OCM does not decide otherwise"
     source = names_text(departure.source)
     if not departure.target:
+        # Without a missing cluster it takes all eligible ones, so its decision only shrinks.
         if departure.missing:
             return f"{source} -> nowhere: no other cluster is eligible"
         return f"leaves {source}, and stays on its other clusters"

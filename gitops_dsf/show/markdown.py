@@ -12,12 +12,14 @@ _ZERO_WIDTH_SPACE: Final = "\u200b"
 
 def escaped(text: str) -> str:
     """Escapes text so that no Markdown parser reads markup, a mention or a second line in it."""
+    # The arrow is replaced first, because `>` is escaped, and `-\>` reads badly in a mail.
     line = printable(" ".join(text.replace("->", "→").split()))
     return _SPECIAL.sub(r"\\\1", line).replace("@", f"@{_ZERO_WIDTH_SPACE}")
 
 
 def code(text: str) -> str:
     """A code span for any text."""
+    # A line break would end the row of a table, or the entry of a list.
     line = printable(" ".join(text.split()))
     if "`" not in line:
         return f"`{line}`"

@@ -43,6 +43,7 @@ def bound_text(at_least: int | None, no_worse_than: int | None) -> str:
 
 def seconds_text(seconds: float) -> str:
     """Formats `10 min`; `90 s` where that is more exact."""
+    # People write 600, and think of 10 minutes. 90 s in minutes would be a fraction.
     if seconds and seconds % 60 == 0:
         return f"{seconds / 60:g} min"
     return f"{seconds:g} s"

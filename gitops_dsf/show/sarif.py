@@ -24,6 +24,7 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
         "semanticVersion": __version__,
         "rules": list(map(_rule, codes)),
     }
+    # Columns of findings count characters. The other kind that SARIF knows is UTF-16 code units.
     results: list[dict[str, Any]] = []
     for diagnostic in diagnostics:
         results.append(_result(printable_finding(diagnostic), index[diagnostic.code]))

@@ -1,6 +1,6 @@
 """What `scorer try` found, for a terminal: counts, items, remarks, and what they would decide."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import UNSET
@@ -74,18 +74,26 @@ def changed_text(tries: Sequence[TryOutput | UntriedScorer], *, as_markdown: boo
         text = shortened(text, most=MAX_LINE)
         lines.append(f"- {name}: {escaped(text) if as_markdown else text}")
     if as_markdown:
-        # In the order of the lines, each source once.
-        sources = dict.fromkeys(tried.source for tried in tries if isinstance(tried, TryOutput))
-        stores = ", ".join(code(source) for source in sources if source)
-        head = ["### What the changed scorers give", ""]
-        if stores:
-            head.append(
-                f"One cycle of each, asked of {stores}. For a scorer of agents these are the"
-                " numbers of this store, which may be those of several clusters."
-            )
-            head.append("")
-        lines = [*head, *lines]
+        lines = [*_head_of_section(tries), *lines]
     return printable_lines(lines)
+
+
+def _head_of_section(tries: Iterable[TryOutput | UntriedScorer]) -> Iterator[str]:
+    """The heading of a comment's section, and where the numbers are from."""
+    yield "### What the changed scorers give"
+    yield ""
+    # In the order of the lines, each source once.
+    stores: dict[str, str] = {}
+    for tried in tries:
+        if isinstance(tried, TryOutput) and tried.source:
+            stores[tried.source] = code(tried.source)
+    if stores:
+        # An agent asks the source beside it, which has no series of other clusters.
+        yield (
+            f"One cycle of each, asked of {', '.join(stores.values())}. For a scorer of agents"
+            " these are the numbers of this store, which may be those of several clusters."
+        )
+        yield ""
 
 
 def _line(output: TryOutput) -> str:
@@ -93,10 +101,14 @@ def _line(output: TryOutput) -> str:
         failure = output.failure
         return f"no scores: {failure.hint or failure.message}"
     parts = [f"{output.series} series, {plural(len(output.items), 'item')}"]
-    raw = [item.aggregate for item in output.items if item.aggregate is not None]
+    raw: list[float] = []
+    values: list[int] = []
+    for tried in output.items:
+        values.append(tried.value)
+        if tried.aggregate is not None:
+            raw.append(tried.aggregate)
     if raw:
         parts.append(f"raw scores {_between(min(raw), max(raw))}")
-    values = [item.value for item in output.items]
     if values:
         parts.append(f"values {_between(min(values), max(values))}")
     text = ", ".join(parts)
@@ -113,6 +125,7 @@ def _between(low: float, high: float) -> str:
 
 def _dropped_text(dropped: TryDropped) -> str:
     """`dropped 2 results: their score is NaN or infinite`."""
+    # A reason without words here is shown as metrics and logs of the agent name it.
     cause = _DROPPED.get(dropped.reason, dropped.reason)
     return f"dropped {plural(dropped.count, 'result')}: {cause}"
 
@@ -132,7 +145,9 @@ def _remarks(output: TryOutput) -> Iterable[str]:
 
 def _items(output: TryOutput) -> str:
     visible = output.items[:MAX_ITEMS]
-    rows = [(item.cluster, item.name, _raw(item), str(item.value)) for item in visible]
+    rows: list[tuple[str, str, str, str]] = []
+    for tried in visible:
+        rows.append((tried.cluster, tried.name, _raw(tried), str(tried.value)))
     text = table(("CLUSTER", "ITEM", "RAW SCORE", "VALUE"), rows, right=(3,))
     more = len(output.items) - len(visible)
     if more:
@@ -156,22 +171,29 @@ def _verified(output: TryOutput) -> Iterable[str]:
     yield ""
     for verified in output.verifies[:MAX_EXPLANATIONS]:
         condition = check_condition(verified.check)
-        values = [item for item in output.items if item.name == verified.check.dimension]
         bound = verified.check.at_least
-        if bound is None or not values:
-            yield f"verifies moves of {verified.placement}: {condition}"
-            continue
-        failing = [f"{item.cluster} ({item.value})" for item in values if item.value < bound]
+        passing: list[str] = []
+        failing: list[str] = []
+        for tried in output.items:
+            # Without `at_least` the bound is the score before a move, which has not happened.
+            if bound is None or tried.name != verified.check.dimension:
+                continue
+            if tried.value < bound:
+                failing.append(f"{tried.cluster} ({tried.value})")
+            else:
+                passing.append(tried.cluster)
         if failing:
             yield (
                 f"verifies moves of {verified.placement}: {condition}; it would fail on"
                 f" {names_text(failing)}"
             )
-        else:
-            clusters = names_text(item.cluster for item in values)
+        elif passing:
             yield (
-                f"verifies moves of {verified.placement}: {condition}; it would hold on {clusters}"
+                f"verifies moves of {verified.placement}: {condition}; it would hold on"
+                f" {names_text(passing)}"
             )
+        else:
+            yield f"verifies moves of {verified.placement}: {condition}"
     more = len(output.verifies) - MAX_EXPLANATIONS
     if more > 0:
         yield f"and {plural(more, 'more check')}; -o json lists all"

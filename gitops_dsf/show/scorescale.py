@@ -4,7 +4,7 @@ They name what people get wrong most: percent where the range expects a ratio, a
 round.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
@@ -24,6 +24,7 @@ def scale_notes(raw: Sequence[float], scale: ScoreRange | None) -> list[str]:
     if not raw:
         return []
     notes = list(_without_range(raw) if scale is None else _in_range(raw, scale))
+    # The agent's own map, so that a note never says something else than what is published.
     values = {map_score(score, scale).value for score in raw}
     # Where scores are clamped, this follows from that, and the advice would be the opposite.
     if not notes and len(set(raw)) > 1 and len(values) == 1:
@@ -37,8 +38,7 @@ def scale_notes(raw: Sequence[float], scale: ScoreRange | None) -> list[str]:
 
 def _in_range(raw: Sequence[float], scale: ScoreRange) -> Iterator[str]:
     count = plural(len(raw), "raw score")
-    above = [score for score in raw if score > scale.max]
-    below = [score for score in raw if score < scale.min]
+    above, below = _outside(raw, scale.min, scale.max)
     if above and _are_percent(raw, scale):
         yield (
             f"the scoreRange clamps {len(above)} of {count} to the value"
@@ -68,8 +68,7 @@ def _in_range(raw: Sequence[float], scale: ScoreRange) -> Iterator[str]:
 def _without_range(raw: Sequence[float]) -> Iterator[str]:
     """What stands out where the value is the raw score itself, rounded down."""
     count = plural(len(raw), "raw score")
-    above = [score for score in raw if score > SCORE_MAX]
-    below = [score for score in raw if score < SCORE_MIN]
+    above, below = _outside(raw, SCORE_MIN, SCORE_MAX)
     if above:
         yield (
             f"without scoreRange a value is at most {SCORE_MAX}, which clamps {len(above)} of"
@@ -87,10 +86,23 @@ def _without_range(raw: Sequence[float]) -> Iterator[str]:
         )
 
 
+def _outside(raw: Iterable[float], low: float, high: float) -> tuple[list[float], list[float]]:
+    """The raw scores above and below a range, which are clamped to its ends."""
+    above: list[float] = []
+    below: list[float] = []
+    for score in raw:
+        if score > high:
+            above.append(score)
+        elif score < low:
+            below.append(score)
+    return above, below
+
+
 def _are_ratios(raw: Sequence[float]) -> bool:
     """Whether all are from 0 to 1, and not all of them are 0 or 1, which can be percent, too."""
-    in_unit = all(0 <= score <= _RATIO for score in raw)
-    return in_unit and any(0 < score < _RATIO for score in raw)
+    if min(raw) < 0 or max(raw) > _RATIO:
+        return False
+    return any(0 < score < _RATIO for score in raw)
 
 
 def _are_percent(raw: Sequence[float], scale: ScoreRange) -> bool:

@@ -42,11 +42,13 @@ def waves_lines(paced: PacedWaves, windows: Sequence[WindowView]) -> Iterator[st
         names = names_text(paced.undecided)
         yield f"without a decision in this data, so OCM places them at once: {names}"
     moves = list(paced.moves)
-    verified = [move for move in moves if move.verified is not UNSET]
+    verified = 0
+    for move in moves:
+        verified += move.verified is not UNSET
     if verified:
         yield (
             f"{plural(len(moves), 'move')} in {plural(len(paced.waves), 'wave')},"
-            f" {len(verified)} of them verified:"
+            f" {verified} of them verified:"
         )
     elif moves:
         yield f"{plural(len(moves), 'move')} in {plural(len(paced.waves), 'wave')}:"
@@ -75,6 +77,7 @@ def pace_lines(
         yield "  paced: it holds its clusters; by the written weights it would stay"
     else:
         yield "  paced: it holds its clusters; by the written weights the reconciler moves it"
+    # What it waits for is known from the hub's ConfigMap, not from the scores.
     if queue is not None:
         if queue.stopped:
             yield f"  {stop_text(queue.stopped)}"

@@ -23,11 +23,16 @@ def sync_summary(plan: SyncPlan, *, check: bool) -> str:
     if not plan.outcomes:
         return "no scorer has configSyncMode Full: nothing to ask"
     counts = Counter(result.verdict for result in plan.outcomes)
-    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in LockState if counts[verdict])
+    parts: list[str] = []
+    for verdict in LockState:
+        if counts[verdict]:
+            parts.append(f"{counts[verdict]} {verdict}")
+    words = ", ".join(parts)
     if not plan.files:
         return words
     if check:
         return f"{words}; run gitops-dsf sync to write them"
+    # A lock decides where metrics and tokens go, so nobody should commit one unread.
     return f"{words}; review locks/, run gitops-dsf render, and commit both"
 
 

@@ -56,6 +56,7 @@ def _fitted(widths: Sequence[int], *, margin: int) -> list[int]:
     available = terminal_width()
     if available is None:
         return fitted
+    # Column by column, so that wide columns become equally wide, and narrow ones stay as they are.
     while sum(fitted) + margin > available and max(fitted) > MIN_COLUMNS:
         widest = max(range(len(fitted)), key=fitted.__getitem__)
         fitted[widest] -= 1

@@ -21,6 +21,7 @@ Step = Callable[[str, int, int], None]
 
 def terminal_width() -> int | None:
     """COLUMNS, or the columns of the terminal behind standard output; None if there is neither."""
+    # Also for a pipe: whoever sets it asks for this width, as tests do.
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)

@@ -20,6 +20,7 @@ from gitops_dsf.simulator import Outcome, Verdict
 from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, prioritizers_of
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
+# In place of a score. OCM counts both as 0, which is no bad score where others are negative.
 MISSING: Final = "none"
 EXPIRED: Final = "expired"
 MAX_ROWS: Final = 20
@@ -198,6 +199,7 @@ def _headline(verdict: Verdict) -> str:
     """How many clusters are selected, or why none is."""
     if verdict.outcome is not Outcome.SCHEDULED:
         return str(verdict.outcome)
+    # A mistake in a filter or a prioritizer ends OCM's pass before anything is ranked.
     if verdict.ranking is None:
         return f"nothing is selected: {verdict.status.message}"
     selected = len(verdict.ranked)

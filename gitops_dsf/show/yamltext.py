@@ -24,6 +24,7 @@ _Dumper.add_representer(str, _text)
 def yaml_text(json_text: str) -> str:
     """The YAML for a JSON text."""
     content: Any = json.loads(json_text)
+    # A text that is broken over lines is the same YAML, and cannot be searched for any more.
     text: str = yaml.dump(
         content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000_000
     )

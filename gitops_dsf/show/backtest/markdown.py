@@ -15,8 +15,11 @@ MAX_ROWS: Final = 20
 def markdown(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str:
     """What would have changed, then the figures in a table, then what is not known."""
     head = results[-1]
-    # Of two revisions a reviewer wants the difference only.
-    rows = [row for row in compared(results) if len(results) == 1 or row.differs]
+    rows: list[ComparedFigures] = []
+    for row in compared(results):
+        # Of two revisions a reviewer wants the difference only.
+        if len(results) == 1 or row.differs:
+            rows.append(row)
     lines = ["### What this would have done", "", f"{sentences.span(head)}.", ""]
     if len(results) > 1:
         lines.append(
@@ -29,11 +32,13 @@ def markdown(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) ->
     lines.extend(_advice(head))
     lines.extend(_listed(sentences.ESTIMATE, list(sentences.verified(head))))
     lines.extend(_listed(sentences.ORDERS, list(sentences.ordered(head))))
+    # Folded, because it is nearly the same in each comment. A forge reads Markdown inside of
+    # <details> only after an empty line.
     lines.extend(["", "<details><summary>What a backtest does not know</summary>", ""])
     for key, reason in tuple(head.side.unknown.items())[:MAX_ROWS]:
         lines.append(f"- {code(key)}: {escaped(reason)}")
-    unknown = (*notes, *sentences.gaps(head), *limits(results))
-    lines.extend(f"- {escaped(text)}" for text in unknown)
+    for sentence in (*notes, *sentences.gaps(head), *limits(results)):
+        lines.append(f"- {escaped(sentence)}")
     lines.extend(["", "</details>", ""])
     return "\n".join(lines)
 
@@ -66,6 +71,7 @@ def _listed(heading: str, sentences_of: Sequence[str]) -> Iterator[str]:
 
 
 def _advice(head: RevisionResult) -> Iterator[str]:
+    # "Keep it as it is" is for who asks at a terminal. In a comment it is one line more to read.
     changing = [key for key, advice in head.side.advice.items() if advice.changes]
     if not changing and not head.side.demands:
         return

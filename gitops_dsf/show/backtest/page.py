@@ -3,6 +3,7 @@
 It shows the scores of clusters over time, where each Placement ran, and the advice.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ from gitops_dsf.wording import plural
 
 SHORT_SECONDS: Final = 600.0
 """In a shorter span, ticks are less than a minute apart."""
+# A chart of a thousand Placements each would be a page that no browser opens.
 MAX_CHARTS: Final = 30
 MAX_BARS: Final = 400
 """Decisions that are drawn. A Placement with more is flapping in any case."""
@@ -232,6 +234,7 @@ def _section(
         f" Regret in points: {sentences.regret(head, key, before)}."
     )
     sides = [_ShownSide(head, after, "after the change" if before is not None else "")]
+    # Two equal charts would make a reader look for a difference that is not there.
     if before is not None and ComparedFigures(key, before, after).differs:
         base = results[0]
         sides.append(_ShownSide(base, before, f"as in {base.side.title}"))
@@ -247,27 +250,33 @@ def _section(
 
 def _charts(sides: Sequence[_ShownSide], key: str) -> Sequence[_Side]:
     """A chart for each revision, with the same colours of clusters and the same scale."""
+    # Where it ran for longest gets a colour of its own, in both charts the same one.
     spent: Counter[str] = Counter()
+    start = math.inf
+    end = -math.inf
     for side in sides:
         spent.update(side.figures.seconds_on)
+        start = min(start, side.result.grid.start)
+        end = max(end, side.result.grid.end)
     longest_first = sorted(spent, key=lambda name: (-spent[name], name))
-    start = min(side.result.grid.start for side in sides)
     drawn = [score_lines(side.result.backtest, key, longest_first, start=start) for side in sides]
     names: list[str] = []
+    # A chart always has 0, from which points count, and a height even if all scores are equal.
     low = 0.0
     high = 10.0
     for scores in drawn:
         names.extend(scores.lines)
         for line in scores.lines.values():
-            low = min(low, *(point.value for point in line))
-            high = max(high, *(point.value for point in line))
+            for point in line:
+                low = min(low, point.value)
+                high = max(high, point.value)
         for bound in scores.bounds:
-            # No score is above 100: a bound above it would only make the lines flat.
-            high = max(high, min(100.0, max(point.value for point in bound)))
+            for point in bound:
+                # No score is above 100: a bound above it would only make the lines flat.
+                high = max(high, min(100.0, point.value))
     colours: dict[str, str] = {}
     for number, name in enumerate(dict.fromkeys(names)):
         colours[name] = f"c{min(number, OTHERS)}"
-    end = max(side.result.grid.end for side in sides)
     scale = _Scale(low, high, start, end)
     charts: list[_Side] = []
     for side, scores in zip(sides, drawn, strict=True):
@@ -296,6 +305,7 @@ def _chart(
     lines: list[ChartLine] = []
     for name, points in scores.lines.items():
         lines.append(ChartLine(name=name, colour=colours[name], points=points))
+    # A number stands for the key of the Placement, whose slash no selector takes as it is.
     number = list(backtest.placements).index(key)
     chart = Chart(
         key=f"p{number}{side.caption.partition(' ')[0]}",

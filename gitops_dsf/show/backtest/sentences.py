@@ -43,6 +43,7 @@ def moved(now: Figures, before: Figures | None = None) -> str:
             text += ", as before"
         else:
             text += f" instead of {before.moves}{_range(before)}"
+    # Moves back and forth are what a setting is changed for, so the clusters and the cause follow.
     if now.returns:
         clusters: set[str] = set()
         for episode in now.flapping:
@@ -62,6 +63,7 @@ def _without_pace(paced: PacedFigures) -> str:
         text += f", {paced.returns_without} of them back and forth"
     if paced.waits:
         minutes = paced.longest_wait_seconds / 60
+        # "100 min" is read at once, "1.7 h" must be computed.
         if minutes < 120:
             text += f"; longest wait {minutes:.0f} min"
         else:
@@ -115,6 +117,8 @@ def advised(result: RevisionResult, key: str) -> str:
         text += " (without the pace)"
     text += f": {advice.reason}"
     moves = figures.moves_range
+    # The advice tries settings at the points of the history only. With agents that score at other
+    # moments there may be more moves than that, so "keep it" is said with a doubt.
     if not advice.changes and moves is not None and moves[1] > advice.written.moves:
         text += (
             f"; with other moments of the agents, {plural(moves[1], 'move')}: more may be better"
@@ -160,6 +164,7 @@ def ordered(result: RevisionResult) -> Iterator[str]:
 
 
 def _order(order: OrderFigures) -> str:
+    # Without any order the sum is 0, and there is no share to divide.
     total = sum(order.seconds_first.values()) or 1.0
     shares: list[str] = []
     for name, seconds in order.seconds_first.items():
@@ -208,13 +213,12 @@ def undecided(result: RevisionResult) -> Iterator[str]:
 def gaps(result: RevisionResult) -> Iterator[str]:
     """What is missing: points of the history, ranges of moves, and Placements in the pace."""
     for resource, shares in result.side.gaps.items():
-        clusters = sorted(shares, key=lambda name: (-shares[name], name))
-        worst = names_text(
-            [f"{name} {100 * shares[name]:.0f} %" for name in clusters], most=MAX_NAMED
-        )
+        worst: list[str] = []
+        for name in sorted(shares, key=lambda name: (-shares[name], name)):
+            worst.append(f"{name} {100 * shares[name]:.0f} %")
         yield (
-            f"{resource} has gaps on {plural(len(clusters), 'cluster')}: {worst} of the points are"
-            " missing"
+            f"{resource} has gaps on {plural(len(shares), 'cluster')}:"
+            f" {names_text(worst, most=MAX_NAMED)} of the points are missing"
         )
     yield from _without_range(result)
     if result.side.placements and is_short(result.grid):

@@ -33,15 +33,18 @@ def backtest_text(results: Sequence[RevisionResult], *, notes: Sequence[str]) ->
         for key in head.side.advice:
             text += _advice(head, key)
         text += printable_lines(_demands(head))
-    estimates = list(sentences.verified(head))
-    if estimates:
-        text += f"\n{sentences.ESTIMATE}\n" + printable_lines(f"  {line}" for line in estimates)
-    orders = list(sentences.ordered(head))
-    if orders:
-        text += f"\n{sentences.ORDERS}\n" + printable_lines(f"  {line}" for line in orders)
+    text += _listed(sentences.ESTIMATE, list(sentences.verified(head)))
+    text += _listed(sentences.ORDERS, list(sentences.ordered(head)))
+    # Last, and never empty: a figure of the past must not be read as a promise.
     unknown = [*sentences.undecided(head), *notes, *sentences.gaps(head), *limits(results)]
-    text += "\nwhat is not known\n"
-    return text + printable_lines(f"  {line}" for line in unknown)
+    return text + _listed("what is not known", unknown)
+
+
+def _listed(heading: str, lines: Sequence[str]) -> str:
+    """A heading with its lines below; empty without a line."""
+    if not lines:
+        return ""
+    return f"\n{heading}\n" + printable_lines(f"  {line}" for line in lines)
 
 
 def _placements(results: Sequence[RevisionResult]) -> str:
@@ -79,8 +82,10 @@ def _demands(result: RevisionResult) -> Iterator[str]:
 def _advice(result: RevisionResult, key: str) -> str:
     advice = result.side.advice[key]
     lines = [f"  {key}: {sentences.advised(result, key)}"]
-    lines.extend(f"      {field}" for field in sentences.advised_fields(result, key))
+    for field in sentences.advised_fields(result, key):
+        lines.append(f"      {field}")
     text = printable_lines(lines)
+    # A table of one setting compares nothing.
     if len(advice.shown) < 2:
         return text
     rows = [_trial(trial, advice.mark(trial)) for trial in advice.shown]

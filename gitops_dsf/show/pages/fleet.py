@@ -148,9 +148,15 @@ def fleet_page(fleet: Fleet) -> str:
     """The whole page."""
     view = fleet.overview
     snapshot = view.inputs.snapshot
-    ordered = sorted(fleet.findings, key=worst_first)
-    problems = [finding for finding in ordered if finding.state is not State.OK]
-    worst = [finding for finding in problems if finding.state is not State.UNKNOWN]
+    problems: list[DoctorFinding] = []
+    worst: list[DoctorFinding] = []
+    for finding in sorted(fleet.findings, key=worst_first):
+        if finding.state is State.OK:
+            continue
+        problems.append(finding)
+        # What could not be checked may be fine, and must not stand above what is certainly wrong.
+        if finding.state is not State.UNKNOWN:
+            worst.append(finding)
     now = f"{view.inputs.now:%Y-%m-%d %H:%M:%S}"
     queue = view.queue or NO_MOVES
     records: list[Record] = []
@@ -168,6 +174,7 @@ def fleet_page(fleet: Fleet) -> str:
         findings_title=f"All {plural(len(problems), 'finding')}",
         facts=tuple(_facts(view)),
         applications=_application_rows(fleet),
+        # Beside the applications, which need most of what a hub may refuse to show.
         applications_note="".join(f"; {unread}" for unread in view.inputs.holes),
         heat=heat_map(view.clusters, view.scorers),
         moving=view.queue is not None or bool(view.refuges),
@@ -190,8 +197,12 @@ def fleet_page(fleet: Fleet) -> str:
 
 def _checked(findings: Sequence[DoctorFinding]) -> str:
     """What stands behind "all is well"."""
-    unknown = sum(finding.state is State.UNKNOWN for finding in findings)
-    checks = plural(len({finding.check for finding in findings}), "check")
+    unknown = 0
+    names: set[str] = set()
+    for finding in findings:
+        unknown += finding.state is State.UNKNOWN
+        names.add(finding.check)
+    checks = plural(len(names), "check")
     if unknown:
         return f"{checks} of gitops-dsf doctor found nothing wrong; {unknown} could not be done."
     return f"{checks} of gitops-dsf doctor found nothing wrong."
@@ -199,9 +210,14 @@ def _checked(findings: Sequence[DoctorFinding]) -> str:
 
 def _records_title(records: Sequence[Record]) -> str:
     """How many moves the table has, verifications of moves, and orders of clusters for Kueue."""
-    parts = [plural(sum(record.changes_decision for record in records), "move")]
-    verifications = sum(record.verification is not None for record in records)
-    orders = sum(record.order is not None for record in records)
+    moves = 0
+    verifications = 0
+    orders = 0
+    for record in records:
+        moves += record.changes_decision
+        verifications += record.verification is not None
+        orders += record.order is not None
+    parts = [plural(moves, "move")]
     if verifications:
         parts.append(plural(verifications, "verification"))
     if orders:
@@ -223,12 +239,13 @@ def _facts(view: Overview) -> Iterator[Fact]:
         "applications" if not moving else f"applications, {moving} not settled",
     )
     yield Fact(str(len(view.scorers)), "scorers")
-    shown = sum(scorer.shown for scorer in view.scorers)
+    scores = 0
     live = 0
     for scorer in view.scorers:
+        scores += scorer.shown
         for state in LIVE:
             live += scorer.counts[state]
-    yield Fact(f"{live} of {shown}", "scores count")
+    yield Fact(f"{live} of {scores}", "scores count")
     if view.queue is not None:
         waiting = len(view.queue.waiting) + (view.queue.omitted or 0)
         yield Fact(str(len(view.queue.under_way)), f"moves under way, {waiting} waiting")
@@ -249,22 +266,26 @@ def _application_rows(fleet: Fleet) -> Sequence[_ApplicationRow]:
     followed = set[str]()
     rows: list[_ApplicationRow] = []
     for application in view.applications:
+        # Argo CD 3.6.1 looks for decisions in its own namespace alone, in which the set is.
         namespace = namespaces.get(application.name, "")
-        keys = [f"{namespace}/{name}" for name in application.placements]
-        followed.update(keys)
-        shown: list[PlacementView] = []
-        names = set[str]()
-        for key in keys:
-            names.update(ranked.get(key, ()))
+        own_placements: list[PlacementView] = []
+        own_scores = set[str]()
+        last_move: float | None = None
+        for name in application.placements:
+            key = f"{namespace}/{name}"
+            followed.add(key)
+            own_scores.update(ranked.get(key, ()))
             if key in placements:
-                shown.append(placements[key])
+                own_placements.append(placements[key])
+            if key in moved:
+                last_move = max(last_move or 0.0, moved[key])
         source = fleet.sources.get(("ScoredApplication", application.name))
         row = _row(
             application.name,
             source,
-            shown,
-            ranked=sorted(names),
-            moved=max((moved[key] for key in keys if key in moved), default=None),
+            own_placements,
+            ranked=sorted(own_scores),
+            moved=last_move,
             now=view.inputs.now.timestamp(),
         )
         rows.append(_with_copies(row, application))
@@ -314,14 +335,15 @@ def _row(
     now: float,
 ) -> _ApplicationRow:
     """What the decisions of its Placements say."""
-    where: list[str] = []
+    clusters: list[str] = []
     points: list[str] = []
     leads: list[str] = []
     flips: list[str] = []
     notes: list[str] = []
     for placement in placements:
-        where += placement.decided or ()
-        points += [points_text(cluster.points) for cluster in placement.points]
+        clusters += placement.decided or ()
+        for cluster in placement.points:
+            points.append(points_text(cluster.points))
         # Only the cluster that would go out tells how safe the present decision is.
         for flip in placement.flips:
             flips.append(flip_text(flip))
@@ -337,7 +359,7 @@ def _row(
         state="decided" if is_settled else "to be decided",
         kind="good" if is_settled and not notes else "warn",
         notes=notes,
-        where=where,
+        where=clusters,
         since="" if moved is None else f"{age_text(now - moved)} ago",
         moved=moved,
         points=", ".join(points),
@@ -373,9 +395,12 @@ def _with_copies(row: _ApplicationRow, view: ApplicationView) -> _ApplicationRow
         notes.insert(0, f"Argo CD: {view.message}")
     if view.settled:
         return row._replace(state="running", notes=notes)
-    notes += [f"{copy.cluster}: {copy_text(copy, view)}" for copy in view.copies]
+    for copy in view.copies:
+        notes.append(f"{copy.cluster}: {copy_text(copy, view)}")
+    # Without the right to read Applications nobody can say whether something is wrong.
     if view.settled is None:
         return row._replace(state=state, kind="", order=1, notes=notes)
+    # A move that takes its time is normal. An error, or no copy at all, does not end by itself.
     is_bad = bool(view.message) or not view.copies
     return row._replace(
         state=state, kind="bad" if is_bad else "warn", order=0 if is_bad else 1, notes=notes
@@ -433,6 +458,7 @@ def _scorer_row(view: ScorerView, sources: Mapping[tuple[str, str], SourcePlace]
         others.append(f"{len(view.unexpected)} unexpected")
     notes: list[str] = []
     config = config_text(view)
+    # Only what a person may want to change: most scorers have no /config, or one that is accepted.
     if config not in {"-", "Synced"}:
         notes.append(f"/config: {config}")
     if view.at_default:
@@ -471,9 +497,10 @@ def _asks(view: ScorerView) -> str:
             hosts.append(urlsplit(endpoint.host).netloc.rpartition("@")[2] or endpoint.host)
         elif endpoint.ref:
             hosts.append(f"source {endpoint.ref}")
-    where = "the hub" if view.scorer.on_hub else "each cluster"
-    asked = names_text(dict.fromkeys(hosts))
-    return f"{asked}, from {where}" if asked else f"on {where}"
+    runner = "the hub" if view.scorer.on_hub else "each cluster"
+    # Source and scoring API are often one server.
+    names = names_text(dict.fromkeys(hosts))
+    return f"{names}, from {runner}" if names else f"on {runner}"
 
 
 # The past

@@ -54,6 +54,8 @@ MARKS: Final[Mapping[ScoreState, StateMark]] = {
 }
 FAILURE_SEVERITY: Final = 10
 """Of a scorer that fails now, also while its last score still counts."""
+CLUSTER_SEVERITY: Final = 20
+"""Of a cluster that is not reached, tainted or being deleted."""
 _LETTERS: Final = {state: chr(ord("a") + index) for index, state in enumerate(MARKS)}
 """One letter for each state, in the data."""
 
@@ -184,6 +186,7 @@ class _Tally:
             return None
         reason = printable(cell.failure.reason)
         self.reasons[reason] += 1
+        # Equal messages are one entry, to which the cells point: most failures have one cause.
         failure = _Failure(reason, printable(cell.failure.message))
         if failure not in self.failures and len(self.failures) >= MAX_FAILURES:
             # A fleet in which every cluster has another message would make a page too large.
@@ -194,23 +197,28 @@ class _Tally:
 def heat_map(clusters: Sequence[ClusterView], scorers: Sequence[ScorerView]) -> HeatMap | None:
     """The heat map; None if there is no score to show."""
     names = _names(clusters, scorers)
+    # Indexes and not names: a hundred thousand cells would repeat them.
     index_of = {name: index for index, name in enumerate(names)}
     if not names or not scorers:
         return None
-    notes = {
-        index_of[view.cluster]: printable(cluster_text(view)) for view in clusters if not view.calm
-    }
-    tally = _Tally(severity=[20 if index in notes else 0 for index in range(len(names))])
-    columns = [_column(view, index_of, tally) for view in scorers]
+    tally = _Tally(severity=[0] * len(names))
+    notes: dict[int, str] = {}
+    for cluster in clusters:
+        if not cluster.calm:
+            index = index_of[cluster.cluster]
+            notes[index] = printable(cluster_text(cluster))
+            tally.severity[index] = CLUSTER_SEVERITY
+    columns = [_column(scorer, index_of, tally) for scorer in scorers]
     order = sorted(range(len(names)), key=lambda index: (-tally.severity[index], index))
-    titles = tuple(view.scorer.name for view in scorers)
+    titles = tuple(scorer.scorer.name for scorer in scorers)
+    states: dict[str, dict[str, str]] = {}
+    for state, mark in MARKS.items():
+        states[_LETTERS[state]] = {"name": mark.name, "mark": mark.mark}
     data = _Data(
-        clusters=[printable(name) for name in names],
+        clusters=list(map(printable, names)),
         notes=notes,
-        scorers=[printable(title) for title in titles],
-        states={
-            _LETTERS[state]: {"name": mark.name, "mark": mark.mark} for state, mark in MARKS.items()
-        },
+        scorers=list(map(printable, titles)),
+        states=states,
         columns=columns,
         failures=list(tally.failures),
         order=order,
@@ -248,15 +256,19 @@ def _column(view: ScorerView, index_of: Mapping[str, int], tally: _Tally) -> _Co
         tally.counts[cell.state] += 1
         tally.severity[index] += MARKS[cell.state].severity
         failures[index] = tally.failure(cell)
+        reason = ""
+        message = ""
         if cell.failure is not None:
             tally.severity[index] += FAILURE_SEVERITY
+            reason = cell.failure.reason
+            message = cell.failure.message
         if cell.state not in USUAL or cell.failure is not None:
-            key = view.scorer.name, cell.state, "" if cell.failure is None else cell.failure.reason
+            key = view.scorer.name, cell.state, reason
             tally.groups.setdefault(key, []).append(cell.cluster)
-            tally.messages.setdefault(key, "" if cell.failure is None else cell.failure.message)
+            tally.messages.setdefault(key, message)
     # Most scorers fail nowhere, and a list of nothing for each cluster would make the page larger.
-    fails = any(failure is not None for failure in failures)
-    return _Column(s="".join(states), v=values, a=ages, f=failures if fails else [])
+    is_failing = any(failure is not None for failure in failures)
+    return _Column(s="".join(states), v=values, a=ages, f=failures if is_failing else [])
 
 
 def _value(cell: Cell) -> int | str | None:
@@ -271,8 +283,10 @@ def _value(cell: Cell) -> int | str | None:
 def _rows(data: _Data, indexes: Sequence[int]) -> Iterator[HeatRow]:
     """The same rows that the script draws."""
     for index in indexes:
-        cells = tuple(_cell(data, column, index) for column in data.columns)
-        yield HeatRow(data.clusters[index], data.notes.get(index, ""), cells)
+        cells: list[HeatCell | None] = []
+        for column in data.columns:
+            cells.append(_cell(data, column, index))
+        yield HeatRow(data.clusters[index], data.notes.get(index, ""), tuple(cells))
 
 
 def _cell(data: _Data, column: _Column, index: int) -> HeatCell | None:
@@ -307,9 +321,11 @@ def _counts(counts: Counter[ScoreState]) -> Iterator[StateCount]:
 
 def _groups(tally: _Tally) -> Iterator[StateGroup]:
     """The groups with most clusters first."""
-    ordered = sorted(tally.groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    for key, clusters in ordered:
+    # Of equally large groups by name, so that the same hub has the same page.
+    largest_first = sorted(tally.groups, key=lambda key: (-len(tally.groups[key]), key))
+    for key in largest_first:
         scorer, state, reason = key
+        clusters = tally.groups[key]
         yield StateGroup(
             scorer=scorer,
             state=MARKS[state],

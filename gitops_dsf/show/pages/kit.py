@@ -61,7 +61,9 @@ def render(template: str, **values: object) -> str:
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("gitops_dsf.show.pages"),
+        # By default Jinja escapes nothing.
         autoescape=True,
+        # A misspelt name in a template would otherwise be an empty place on the page.
         undefined=jinja2.StrictUndefined,
         finalize=_visible,
         trim_blocks=True,

@@ -103,14 +103,15 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
             lines=tuple(wave_lines(paced.waves)),
         )
     if comparison.job_orders is not UNSET:
-        lines = [f"{order.placement}: {job_order_text(order)}" for order in comparison.job_orders]
+        lines = []
+        for order in comparison.job_orders:
+            lines.append(f"{order.placement}: {job_order_text(order)}")
         yield Section(heading="Order of clusters for jobs", lines=lines)
     if comparison.losses is not UNSET:
         lines = list(loss_change_lines(comparison.losses))
         yield Section(heading="If a cluster were lost", lines=lines)
     if comparison.refuges is not UNSET:
-        lines = [failover_text(failover) for failover in comparison.refuges]
-        yield Section(heading="Refuges", lines=lines)
+        yield Section(heading="Refuges", lines=list(map(failover_text, comparison.refuges)))
     yield _scorers(comparison)
     yield _edits(comparison)
 
@@ -193,12 +194,13 @@ def _scorers(comparison: Comparison) -> Section:
 
 def _edits(comparison: Comparison) -> Section:
     tables: list[Table] = []
-    written: list[tuple[str, ...]] = []
+    source_rows: list[tuple[str, ...]] = []
     for edit in (*comparison.sources, *comparison.bindings):
         title = f"{edit.kind} {_names(edit.names)}"
-        written += _field_rows(title, edit.fields) or [(title, "", "", str(edit.change))]
-    if written:
-        tables.append(_fields_table("As people write it", written))
+        # An object that comes or goes without a field has a row all the same.
+        source_rows += _field_rows(title, edit.fields) or [(title, "", "", str(edit.change))]
+    if source_rows:
+        tables.append(_fields_table("As people write it", source_rows))
     rendered: list[tuple[str, ...]] = []
     for placement in comparison.placements:
         rows = _field_rows(placement.placement, placement.fields)
@@ -210,6 +212,7 @@ def _edits(comparison: Comparison) -> Section:
 
 def _fields_table(title: str, rows: Sequence[Sequence[str]]) -> Table:
     titles = columns("object", "field", "before", "after")
+    # One edit of a shared field changes every application, and what follows must stay in reach.
     return Table(title=title, columns=titles, rows=rows, folded=len(rows) > 20)
 
 

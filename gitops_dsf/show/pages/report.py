@@ -47,7 +47,12 @@ class Section:
     @property
     def is_empty(self) -> bool:
         """Whether it says nothing."""
-        return not (self.note or self.lines or any(table.rows for table in self.tables))
+        return not (self.note or self.lines or self.max_rows)
+
+    @property
+    def max_rows(self) -> int:
+        """Rows of its longest table."""
+        return max((len(table.rows) for table in self.tables), default=0)
 
 
 def report(
@@ -60,7 +65,14 @@ def report(
     facts: Sequence[Fact] = (),
 ) -> str:
     """The whole page. Empty sections are left out."""
-    shown = [section for section in sections if not section.is_empty]
+    visible: list[Section] = []
+    is_searched = False
+    for section in sections:
+        if section.is_empty:
+            continue
+        visible.append(section)
+        # Fewer rows are all in view, and a field for a search would only take their room.
+        is_searched = is_searched or section.max_rows > 5
     return render(
         "report.html",
         verb=verb,
@@ -68,8 +80,8 @@ def report(
         lead=lead,
         notices=notices,
         facts=facts,
-        sections=shown,
-        searched=any(len(table.rows) > 5 for section in shown for table in section.tables),
+        sections=visible,
+        searched=is_searched,
     )
 
 

@@ -51,11 +51,12 @@ def simulation_page(
         if has_scores and not chosen:
             nowhere.append(verdict.placement)
         if has_scores:
-            where = names_text(chosen, most=MAX_NAMES) or "nowhere"
+            clusters = names_text(chosen, most=MAX_NAMES) or "nowhere"
         else:
-            where = "not known without scores"
-        why = next(iter(verdict.notes), "") or verdict.status.message
-        rows.append((verdict.placement, where, str(ranked), str(verdict.outcome), why))
+            clusters = "not known without scores"
+        # A note of the simulator says more than OCM's message, which the real hub shows as well.
+        reason = next(iter(verdict.notes), "") or verdict.status.message
+        rows.append((verdict.placement, clusters, str(ranked), str(verdict.outcome), reason))
     for verdict in verdicts[:MAX_DETAILED]:
         sections.append(_ranking(verdict, has_scores=has_scores))
     overview = Table(
@@ -96,6 +97,7 @@ def _ranking(verdict: Verdict, *, has_scores: bool) -> Section:
     by_people = as_people_wrote(verdict)
     ranking = by_people.ranking or ranking
     results = by_people.prioritizers if has_scores else ()
+    # People compare points of the mean score; the sums of OCM depend on the weights.
     weight = mean_weight(by_people.prioritizers)
     titles = [f"{prioritizer_text(result.name)} x{result.weight}" for result in results]
     rows: list[tuple[str, ...]] = []
@@ -217,6 +219,7 @@ def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: st
     rows: list[tuple[str, ...]] = []
     row: tuple[str, ...]
     names_of_columns = ["wave", "Placement", "from", "to", "points"]
+    # A column that is empty in every row tells nothing.
     are_verified = any(move.verified is not UNSET for move in paced.moves)
     if are_verified:
         names_of_columns.append("verified for")
@@ -249,6 +252,8 @@ def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: st
         lead=evidence,
         notices=notices,
         sections=(
+            # What waves are counted from: open windows forbid moves, and moves that are under way
+            # take places of the pace.
             Section(
                 heading="Maintenance that is open",
                 lines=[f"{window.name}: {window_text(window)}" for window in windows],
@@ -288,7 +293,8 @@ def losses_page(losses: Sequence[Loss], *, left_out: int, evidence: str) -> str:
         )
         if loss.homeless:
             homeless.append((lost, names_text(loss.homeless, most=MAX_NAMES)))
-        overloads += [f"if {lost} were lost: {overload_text(item)}" for item in loss.overloads]
+        for overload in loss.overloads:
+            overloads.append(f"if {lost} were lost: {overload_text(overload)}")
         for departure in loss.departures:
             moves.append((lost, departure.placement, departure_text(departure)))
     is_safe = not homeless and not overloads

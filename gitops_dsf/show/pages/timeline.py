@@ -66,27 +66,31 @@ class _Stretch(NamedTuple):
 def time_line(records: Sequence[Record], *, start: float, end: float) -> TimeLine | None:
     """The decisions between two times, those that moved most first; None if nothing moved."""
     histories = by_placement(record for record in records if record.changes_decision)
-    moves = Counter({name: _moves(records, start) for name, records in histories.items()})
-    moved = [name for name, count in moves.items() if count]
-    if not moved:
+    moves: dict[str, int] = {}
+    for name, of_placement in histories.items():
+        count = _moves(of_placement, start)
+        # A row of one colour from end to end says nothing that the table of now does not.
+        if count:
+            moves[name] = count
+    if not moves:
         return None
-    moved.sort(key=lambda name: (-moves[name], name))
-    shown = moved[:MAX_ROWS]
+    moved = sorted(moves, key=lambda name: (-moves[name], name))
+    drawn = moved[:MAX_ROWS]
     stretches: list[_Stretch] = []
-    for name in shown:
+    for name in drawn:
         stretches += _stretches(name, histories[name], start=start, end=end)
     colours = _colours(stretches)
     # A span of a moment would divide by 0.
     scale = (WIDTH - LEFT) / max(end - start, 1.0)
-    short = short_names(shown, most=MAX_NAME)
+    short = short_names(drawn, most=MAX_NAME)
     spans: list[DrawnSpan] = []
     for stretch in stretches:
-        row = shown.index(stretch.placement)
+        row = drawn.index(stretch.placement)
         spans.append(_span(stretch, colours, row=row, start=start, scale=scale))
     labels: list[Label] = []
-    for row, name in enumerate(shown):
+    for row, name in enumerate(drawn):
         labels.append(Label("0", str(row * ROW + 17), short[name], title=name))
-    bottom = len(shown) * ROW
+    bottom = len(drawn) * ROW
     times_on_axis: list[Label] = []
     for seconds in ticks(end - start, most=MAX_TIMES):
         x = f"{LEFT + seconds * scale:.1f}"
@@ -94,7 +98,7 @@ def time_line(records: Sequence[Record], *, start: float, end: float) -> TimeLin
     used = {span.colour for span in spans}
     return TimeLine(
         title="Where Placements ran",
-        description=f"The decisions of {len(shown)} Placements over time; a table follows.",
+        description=f"The decisions of {len(drawn)} Placements over time; a table follows.",
         width=WIDTH,
         height=bottom + AXIS,
         labels=tuple(labels),
@@ -102,7 +106,7 @@ def time_line(records: Sequence[Record], *, start: float, end: float) -> TimeLin
         spans=tuple(spans),
         legend=tuple(LegendEntry(colour, name) for name, colour in colours.items()),
         others=COLOUR_OF_OTHERS in used,
-        hidden=len(moved) - len(shown),
+        hidden=len(moved) - len(drawn),
     )
 
 
@@ -123,6 +127,7 @@ def _stretches(
     for index, record in enumerate(records):
         until = begins[index + 1] if index + 1 < len(records) else end
         begin = max(begins[index], start)
+        # Records before the start are read as well, for where a Placement was at the start.
         if until > begin:
             # A decision of very many clusters is not named; its count is.
             clusters = record.to if record.to is not None else (f"{record.count} clusters",)
@@ -136,8 +141,10 @@ def _colours(stretches: Iterable[_Stretch]) -> dict[str, str]:
     for stretch in stretches:
         if stretch.clusters:
             seconds[stretch.clusters[0]] += int(stretch.end - stretch.start)
-    longest = [name for name, _ in seconds.most_common(OTHERS)]
-    return {name: f"c{number}" for number, name in enumerate(longest)}
+    colours: dict[str, str] = {}
+    for name, _ in seconds.most_common(OTHERS):
+        colours[name] = f"c{len(colours)}"
+    return colours
 
 
 def _span(

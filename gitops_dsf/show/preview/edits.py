@@ -37,8 +37,11 @@ def scorer_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
 def edit_sections(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
     """What changes as people write it, what is rendered for that, and bindings that come and go."""
     rendered = grouped(change.edit for change in comparison.placements)
-    settings = [edit for edit in comparison.sources if edit.kind == "FleetRepository"]
-    others = [edit for edit in comparison.sources if edit.kind != "FleetRepository"]
+    settings: list[SourceChange] = []
+    others: list[SourceChange] = []
+    for edit in comparison.sources:
+        # A setting concerns the whole fleet, so it does not stand among applications.
+        (settings if edit.kind == "FleetRepository" else others).append(edit)
     yield from _edits("Settings", settings, limits)
     yield from _edits("Applications and placements as written", others, limits)
     yield from _edits("Rendered Placements", rendered, limits)
@@ -49,6 +52,7 @@ def value_text(value: Any, width: int) -> str:  # noqa: ANN401 - whatever a fiel
     """Formats a field's value on one line, with at most `width` characters of it."""
     if value is None:
         return "(absent)"
+    # A field of numbers has 5 and 5.0 for the same, depending on who wrote it.
     if isinstance(value, float) and value.is_integer():
         return f"{value:.0f}"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -59,6 +63,7 @@ def value_text(value: Any, width: int) -> str:  # noqa: ANN401 - whatever a fiel
 
 
 def _edits(title: str, edits: Sequence[SourceChange], limits: PageLimits) -> Iterator[str]:
+    # Objects that change in the same way are one edit with several names.
     count = sum(len(edit.names) for edit in edits)
     blocks = (_edit(edit, limits) for edit in edits)
     yield from collapsed(f"{title} ({count})", blocks, edits, "edit", limits)
@@ -115,6 +120,7 @@ def _clusters(names: Sequence[str], limits: PageLimits) -> str:
 def _fields(fields: Sequence[FieldChange], limits: PageLimits, *, is_new: bool) -> Iterator[str]:
     """The values of an object that `is_new`, else those before and after."""
     changes = [field for field in fields if not _is_empty(field)]
+    # Of a new object every score is new, and people want to see all of its fields.
     entries = {} if is_new else _whole_entries(changes)
     lines = []
     for field in changes:
@@ -125,8 +131,8 @@ def _fields(fields: Sequence[FieldChange], limits: PageLimits, *, is_new: bool) 
             # The first field of an entry that comes or goes stands for all.
             lines.append([f"- {code(entry)}: {entries[entry]}"])
             entries[entry] = ""
-    for shown in lines[: limits.rows]:
-        yield from shown
+    for lines_of_field in lines[: limits.rows]:
+        yield from lines_of_field
     yield from left_out(lines, "field", limits, prefix="- ")
 
 

@@ -72,6 +72,7 @@ def _adopted_text(comparison: Comparison, limits: PageLimits) -> str:
         return ""
     moving = {move.application for move in comparison.moves or ()}
     staying = [name for name in comparison.adopted if name not in moving]
+    # To a reviewer an adopted application looks like a new one, which would start somewhere.
     if not staying:
         return ""
     names = limits.plain(names_text(staying, most=limits.names))
@@ -82,6 +83,7 @@ def _adopted_text(comparison: Comparison, limits: PageLimits) -> str:
 def certainty_text(comparison: Comparison) -> str:
     """How sure the preview is of its moves, in one sentence."""
     moves = comparison.moves or ()
+    # One open decision makes the whole preview open: people merge all of it, or nothing.
     open_moves = [move for move in moves if move.kind is MoveKind.OPEN]
     paced = comparison.paced
     if open_moves:
@@ -122,9 +124,13 @@ def _is_told_by_bounds(move: DecisionMove) -> bool:
 
 def _nowhere_text(comparison: Comparison) -> str:
     """Who is left without a cluster by the change, and who would be if a cluster were lost."""
-    homeless = [
-        move.application for move in comparison.moves or () if move.kind is MoveKind.HOMELESS
-    ]
+    homeless: list[str] = []
+    open_keys: list[str] = []
+    for move in comparison.moves or ():
+        if move.kind is MoveKind.HOMELESS:
+            homeless.append(move.application)
+        if _may_be_homeless(move):
+            open_keys.append(move.application)
     clauses = [placement_names(homeless)] if homeless else []
     losses = () if comparison.losses is UNSET else comparison.losses
     worse = [change for change in losses if change.homeless]
@@ -140,11 +146,11 @@ def _nowhere_text(comparison: Comparison) -> str:
         if window.homeless:
             names = placement_names(window.homeless)
             clauses.append(f"{names} during the maintenance {window.name}")
-    open_keys = [move.application for move in comparison.moves or () if _may_be_homeless(move)]
     if open_keys:
         clauses.append(f"not known for {placement_names(open_keys)}")
     if not clauses:
         clauses.append("nothing changes, even if a cluster were lost")
+    # Behind the answer: an overloaded cluster is bad, but nobody is without one.
     overloads = sum(bool(change.overloads) for change in losses)
     if overloads:
         count = plural(overloads, "cluster")
@@ -183,6 +189,7 @@ def _paced_text(comparison: Comparison) -> str:
 
 def _review_text(comparison: Comparison, limits: PageLimits) -> str:
     """What a reviewer must look at: new hosts, new credentials, queries, verification, warnings."""
+    # Where data and tokens go comes first: a wrong move can be undone, a leak cannot.
     hints = list(_host_hints(comparison, limits))
     hints += _credential_hints(comparison.scorers, limits)
     hints += _query_hints(comparison.scorers, limits)
@@ -204,11 +211,13 @@ def _host_hints(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
 
 
 def _credential_hints(scorers: Iterable[ScorerChange], limits: PageLimits) -> Iterator[str]:
-    sent = [(change.name, credential) for change in scorers for credential in change.credentials]
-    for scorer, credential in sent[:MAX_HINTS]:
-        yield limits.plain(f"{scorer} now sends {credential}")
-    if len(sent) > MAX_HINTS:
-        yield plural(len(sent) - MAX_HINTS, "more new credential")
+    hints: list[str] = []
+    for change in scorers:
+        for credential in change.credentials:
+            hints.append(f"{change.name} now sends {credential}")
+    yield from map(limits.plain, hints[:MAX_HINTS])
+    if len(hints) > MAX_HINTS:
+        yield plural(len(hints) - MAX_HINTS, "more new credential")
 
 
 def _query_hints(scorers: Iterable[ScorerChange], limits: PageLimits) -> Iterator[str]:
@@ -229,6 +238,7 @@ def _verification_hints(change: VerificationChange) -> Iterator[str]:
     """What becomes of the verification of moves, the most dangerous first."""
     if change.removed:
         yield f"moves no longer verified: {_names(change.removed)}"
+    # Grouped by what changes: one edit of a template loosens all applications in the same way.
     loosened: dict[str, list[str]] = {}
     for application in change.loosened:
         fields = ", ".join(f"{field.path} {_changed(field)}" for field in application.fields)

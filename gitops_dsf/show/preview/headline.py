@@ -66,16 +66,20 @@ def _later_clauses(comparison: Comparison) -> list[str]:
     # A set, because an application that two windows concern leaves a cluster once.
     leaving: set[tuple[str, str]] = set()
     for window in windows:
-        leaving.update((move.placement, move.source) for move in window.moves)
+        for departure in window.moves:
+            leaving.add((departure.placement, departure.source))
     paced = comparison.paced
     if paced is not UNSET:
         # Of a window that is open, the waves of the pace have the moves as well.
-        moves = sum((move.placement, move.source) not in leaving for move in paced.moves)
+        moves = 0
+        for move in paced.moves:
+            moves += (move.placement, move.source) not in leaving
         least = "" if paced.complete else "at least "
         if moves > paced.without_change:
             count = plural(moves - paced.without_change, "move")
             clauses.append(f"the pace would admit {least}{count}")
     if leaving:
+        # Not every wave of a large fleet is computed, so the number may be too small.
         least = "" if all(window.complete for window in windows) else "at least "
         count = plural(len({placement for placement, _ in leaving}), "application")
         clauses.append(f"{least}{count} would leave for maintenance")

@@ -56,6 +56,7 @@ def _changes_of(comparison: Comparison) -> tuple[JobOrderChange, ...]:
 
 
 def _line(change: JobOrderChange, limits: PageLimits) -> str:
+    # Cut before it is escaped: half an escape at the end would be markup of its own.
     text = limits.plain(job_order_text(change)[: 4 * limits.width])
     return f"{code(change.placement)}: {text}"
 
@@ -66,16 +67,18 @@ def _clauses(
     """Who is first, what else changed of the order, who joined, and who left."""
     first = after[0]
     by_name = {listed.cluster: listed for listed in after}
-    names_before = {listed.cluster for listed in before}
+    by_name_before = {listed.cluster: listed for listed in before}
     overtaken = _overtaken(before, after)
-    joined = [listed for listed in after[1:] if listed.cluster not in names_before]
-    names_gone = [listed.cluster for listed in before if listed.cluster not in by_name]
+    # The first cluster is named in any case, so it is not among those that joined.
+    joined = [listed for listed in after[1:] if listed.cluster not in by_name_before]
+    names_gone = [name for name in by_name_before if name not in by_name]
     if before and first.cluster == before[0].cluster:
         yield f"jobs still go first to {_first_text(first)}"
         if overtaken is not None:
             ahead, behind = overtaken
             yield f"{ordered_cluster_text(ahead)} comes before {ordered_cluster_text(behind)}"
     else:
+        # The one that was first says best by how much the new one is better.
         rival = by_name.get(before[0].cluster) if before else None
         if rival is None and len(after) > 1:
             rival = after[1]
@@ -83,6 +86,7 @@ def _clauses(
             yield f"jobs go to {_first_text(first)} alone"
         else:
             yield f"jobs go first to {_first_text(first)}, before {ordered_cluster_text(rival)}"
+    # Of a new order all clusters have joined, which is no news.
     if before and joined:
         yield f"{names_text(map(ordered_cluster_text, joined))} may get jobs, too"
     if names_gone:
@@ -93,10 +97,13 @@ def _overtaken(
     before: tuple[OrderedCluster, ...], after: tuple[OrderedCluster, ...]
 ) -> tuple[OrderedCluster, OrderedCluster] | None:
     """The first cluster that comes before another one from now on, and that other one."""
-    places = {listed.cluster: place for place, listed in enumerate(before)}
-    stayed = [listed for listed in after if listed.cluster in places]
+    rank_before: dict[str, int] = {}
+    for rank, listed in enumerate(before):
+        rank_before[listed.cluster] = rank
+    stayed = [listed for listed in after if listed.cluster in rank_before]
+    # In the order of `after`, so that the pair nearest to the top is the one that is named.
     for ahead, behind in combinations(stayed, 2):
-        if places[behind.cluster] < places[ahead.cluster]:
+        if rank_before[behind.cluster] < rank_before[ahead.cluster]:
             return ahead, behind
     return None
 

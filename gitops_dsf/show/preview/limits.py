@@ -40,6 +40,7 @@ def _for_comment(*, rows: int, width: int, names: int) -> PageLimits:
     )
 
 
+# Each one is much smaller than the one before, so that few attempts find one that fits.
 COMMENT_LIMITS: Final = (
     _for_comment(rows=1_000, width=2_000, names=20),
     _for_comment(rows=200, width=1_000, names=10),

@@ -16,6 +16,7 @@ def bullets(lines: Iterable[str], entries: Sized, noun: str, limits: PageLimits)
 
 def sentences(lines: Iterable[str], entries: Sized, noun: str, limits: PageLimits) -> Iterator[str]:
     """A list of sentences, each of which is cut where it is too long."""
+    # Lazily: `bullets` takes the first ones, and a list can have thousands.
     shortened = (limits.plain(line[: 4 * limits.width]) for line in lines)
     yield from bullets(shortened, entries, noun, limits)
 

@@ -80,6 +80,7 @@ def maintenance_lines(window: MaintenanceChange, *, max_names: int) -> Iterator[
         yield f"{minute}: {moves}" if day == first_day else f"{day} {minute}: {moves}"
     if not window.complete:
         yield "... and more"
+    # Only a drain asks applications to leave, so only then somebody can be left behind.
     if window.action is not MaintenanceAction.DRAIN:
         return
     if window.late:
@@ -102,6 +103,7 @@ def _effect_text(window: MaintenanceChange) -> str:
         return "it ends with the change" if window.state == "open" else ""
     if window.state == "past":
         return "the window is past, so it does nothing"
+    # Without data of a hub nobody knows which decisions the clusters are in.
     if window.stays is None:
         return "which applications it concerns is unknown"
     if window.action is MaintenanceAction.CORDON:

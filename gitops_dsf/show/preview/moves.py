@@ -29,6 +29,7 @@ MAX_LISTED: Final = 5
 """Moves on the first screen, where each is a line or two."""
 MAX_CHOICE: Final = 3
 """Clusters of which one may be selected, in place of `unknown`."""
+# The first have no points before the change, the others none after it.
 _NEW: Final = frozenset({MoveKind.NEW, MoveKind.START})
 _GONE: Final = frozenset({MoveKind.REMOVE, MoveKind.FOLLOW})
 
@@ -56,9 +57,10 @@ def _route(move: DecisionMove, limits: PageLimits) -> str:
             return f"may move, **{origin} → {target}**"
     if starts_somewhere(move) and move.written is UNSET:
         return f"starts on **{target}**"
+    # A reviewer of a new application sees what it asks for without opening its file.
     if move.written is not UNSET:
-        written = limits.plain(written_text(move.written))
-        return f"is new and starts on **{target}** ({written})"
+        asked_for = limits.plain(written_text(move.written))
+        return f"is new and starts on **{target}** ({asked_for})"
     if move.kind is MoveKind.NEW:
         return f"is new and starts on **{target}**"
     if move.kind is MoveKind.START:
@@ -156,13 +158,15 @@ def standing_text(move: DecisionMove, standing: ClusterStanding) -> str:
 
 def _first_standing(standing: ClusterStanding) -> str:
     """`eu-1: 60 points (cpu x5: 40, Steady x1: 0)` of a Placement that had no standing before."""
-    terms = ", ".join(
-        f"{prioritizer_text(term.name)} x{term.weight_after}: {_score_after(term)}"
-        for term in standing.terms
-        if term.after is not None
-    )
-    text = f"{standing.cluster}: {_points_after(standing)}"
-    return f"{text} ({terms})" if terms else text
+    terms: list[str] = []
+    for term in standing.terms:
+        if term.after is not None:
+            terms.append(
+                f"{prioritizer_text(term.name)} x{term.weight_after}: {_score_after(term)}"
+            )
+    if not terms:
+        return f"{standing.cluster}: {_points_after(standing)}"
+    return f"{standing.cluster}: {_points_after(standing)} ({', '.join(terms)})"
 
 
 def _standing(standing: ClusterStanding) -> str:
@@ -171,11 +175,14 @@ def _standing(standing: ClusterStanding) -> str:
     weights = [_Weight(term.name, term.weight_before or 0) for term in standing.terms]
     before = _points(standing.before, mean_weight(weights))
     after = _points_after(standing)
-    ranked = (term for term in standing.terms if (term.before, term.after) != (None, None))
-    terms = ", ".join(map(_term, ranked))
+    terms: list[str] = []
+    for term in standing.terms:
+        # A cluster that a filter drops on one side has scores on the other one alone.
+        if term.before is not None or term.after is not None:
+            terms.append(_term(term))
     if not terms:
         return f"{standing.cluster}: {before} -> {after}"
-    return f"{standing.cluster}: {before} -> {after} ({terms})"
+    return f"{standing.cluster}: {before} -> {after} ({', '.join(terms)})"
 
 
 def _points_after(standing: ClusterStanding) -> str:

@@ -26,6 +26,7 @@ def move_text(move: PacedMove) -> str:
 
 def verification_time_text(time: VerificationTime) -> str:
     """Formats `22 to 60 min`, or `30 min` where both are the same."""
+    # Rounded up: a verdict never comes earlier than it says.
     earliest = ceil(time.after / 60)
     latest = ceil(time.until / 60)
     return f"{latest} min" if earliest == latest else f"{earliest} to {latest} min"
@@ -69,6 +70,7 @@ def paced_change_text(paced: PacedChange) -> str:
         clauses.append("it would happen anyway" if paced.count == 1 else "they would happen anyway")
     elif paced.without_change:
         clauses.append(f"{paced.without_change} of them would happen anyway")
+    # The queue needs one number for each score, so with open ones its order is only a guess.
     if paced.bounded:
         names = ", ".join(paced.bounded)
         clauses.append(f"the new scores of {names} are between bounds, so the middle counts")

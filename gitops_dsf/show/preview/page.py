@@ -34,6 +34,7 @@ def preview_comment(preview: Preview, *, evidence: str) -> str:
     `evidence` says which data the moves are computed from.
     """
     for limits in COMMENT_LIMITS:
+        # Written anew for each limit: how long escaped text is cannot be known before.
         comment = "\n".join((MARKER, *_lines(preview, evidence, limits))) + "\n"
         if len(comment) <= MAX_CHARACTERS:
             return comment
@@ -87,6 +88,7 @@ def _foreign_files(files: Sequence[str], limits: PageLimits) -> Iterator[str]:
         f"\n**Foreign files**: {plural(len(files), 'file')} that no source renders to; Argo CD"
         " would apply what is in rendered/, so remove them before merging\n"
     )
+    # Whoever can open a pull request chooses the names of its files, so they are code spans.
     paths = [code(f"rendered/{path}"[: limits.width]) for path in files[: limits.rows]]
     yield from bullets(paths, files, "file", limits)
 

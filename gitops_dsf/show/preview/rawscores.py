@@ -18,7 +18,7 @@ def raw_score_text(source: RawScoreSource | UnsetType) -> str:
         return ""
     text = ""
     if source.scorers:
-        answers = [_answer(answer) for answer in source.scorers[:MAX_SCORERS]]
+        answers = list(map(_answer, source.scorers[:MAX_SCORERS]))
         rest = len(source.scorers) - MAX_SCORERS
         if rest > 0:
             answers.append(f"and {plural(rest, 'more scorer')}")
@@ -30,10 +30,11 @@ def raw_score_text(source: RawScoreSource | UnsetType) -> str:
 
 
 def _answer(answer: RawScorerAnswer) -> str:
-    what = f"the new query of {answer.scorer}" if answer.anew else answer.scorer
+    subject = f"the new query of {answer.scorer}" if answer.anew else answer.scorer
     clusters = f"{answer.answered} of {plural(answer.clusters, 'cluster')}"
     if answer.age_seconds is None:
-        return f"{what} on {clusters}"
+        return f"{subject} on {clusters}"
+    # The age of an evaluation is not that of the metrics, of which the query says nothing.
     if answer.anew:
-        return f"{what} on {clusters}, evaluated {age_text(answer.age_seconds)} ago"
-    return f"{what} on {clusters}, up to {age_text(answer.age_seconds)} old"
+        return f"{subject} on {clusters}, evaluated {age_text(answer.age_seconds)} ago"
+    return f"{subject} on {clusters}, up to {age_text(answer.age_seconds)} old"

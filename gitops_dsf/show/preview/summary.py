@@ -27,6 +27,7 @@ def object_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
 
 def _lines(summary: Summary, limits: PageLimits) -> Iterator[str]:
     lines = [*_kinds(summary), *_clusters(summary, limits)]
+    # An empty section would look as if something had been left out.
     yield from lines or ("- nothing comes, goes or changes",)
 
 

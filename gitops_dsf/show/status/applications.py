@@ -15,6 +15,7 @@ def application_lines(views: Sequence[ApplicationView], *, everything: bool) -> 
     if not views:
         yield "  none"
         return
+    # Not known counts as not settled: it may be the one that somebody is looking for.
     ordered = sorted(views, key=lambda view: (bool(view.settled), view.name))
     visible = ordered if everything else ordered[:MAX_ROWS]
     for view in visible:
@@ -62,6 +63,7 @@ def copy_text(copy: Copy, view: ApplicationView) -> str:
 def _waiting(copy: Copy, view: ApplicationView) -> str:
     """Why an old copy is still there: as the reconciler reports, or else by the strategy."""
     wait = copy.wait
+    # The program that waits knows the reason. What the strategy says is only what it should do.
     if wait is not None:
         return f"waiting, no longer decided; {wait.message} ({wait.reason} since {wait.since})"
     match view.strategy:
@@ -81,6 +83,11 @@ def _waiting(copy: Copy, view: ApplicationView) -> str:
 
 
 def _are_new_copies_ready(view: ApplicationView) -> bool:
-    running = {CopyState.RUNNING, CopyState.STARTING}
-    new = [copy for copy in view.copies if copy.standing in running]
-    return bool(new) and all((copy.health, copy.sync) == ("Healthy", "Synced") for copy in new)
+    """Whether there are new copies, and all of them are as the reconciler wants them."""
+    is_ready = False
+    for copy in view.copies:
+        if copy.standing in {CopyState.RUNNING, CopyState.STARTING}:
+            if (copy.health, copy.sync) != ("Healthy", "Synced"):
+                return False
+            is_ready = True
+    return is_ready

@@ -12,6 +12,7 @@ MAX_NAMED: Final = 5
 def draining_text(drain: DrainView) -> str:
     """Formats `eu-1 is drained (patch) until ...: 2 left (argocd/a, argocd/b)`."""
     text = f"{drain.cluster} is drained ({drain.maintenance}) until {drain.until}: {_left(drain)}"
+    # The ledger has at most the first names, and one of an older reconciler has no count.
     stays = max(drain.stays_count, len(drain.stays))
     if stays:
         names = _first_names(drain.stays, stays) or str(stays)

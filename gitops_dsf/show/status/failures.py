@@ -17,6 +17,8 @@ def failure_lines(scorers: Sequence[ScorerView], *, everything: bool, now: float
     ``now`` is the hub's time in seconds since 1970.
     """
     failing = [view for view in scorers if view.failing]
+    # A store that fails, fails for all of its clusters, and a line for each of them would hide the
+    # other reasons.
     clusters = 0
     for view in failing:
         for group in view.failing:

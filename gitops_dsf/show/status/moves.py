@@ -81,13 +81,17 @@ def held_text(hold: HeldView) -> str:
 
 def _under_way(move: MoveView) -> str:
     # OCM places a new application by itself, from no cluster.
-    where = f"{move.placement}: {move.source or 'new'} -> {move.target}"
+    source = move.source or "new"
     if move.verification:
-        text = f"{where} {verifying_text(move.verification)}"
+        verifying = verifying_text(move.verification)
+        text = f"{move.placement}: {source} -> {move.target} {verifying}"
     elif move.returning:
-        text = f"{where}: goes back, {move.phase} since {move.since}"
+        text = (
+            f"{move.placement}: {source} -> {move.target}: goes back, {move.phase} since"
+            f" {move.since}"
+        )
     else:
-        text = f"{where}: {move.phase} since {move.since}"
+        text = f"{move.placement}: {source} -> {move.target}: {move.phase} since {move.since}"
     if not move.admitted:
         text += ", by OCM itself"
     if move.cause is not None:
@@ -109,6 +113,7 @@ def waiting_text(waiting: WaitingView) -> str:
 
 def _ordinal(number: int) -> str:
     """Formats `2nd`."""
+    # 11th, and not 11st.
     if number % 100 in {11, 12, 13}:
         return f"{number}th"
     return f"{number}{({1: 'st', 2: 'nd', 3: 'rd'}).get(number % 10, 'th')}"

@@ -78,11 +78,11 @@ def order_text(clusters: Iterable[OrderedCluster]) -> str:
     return ", then ".join(map(ordered_cluster_text, clusters))
 
 
-def ordered_cluster_text(item: OrderedCluster) -> str:
+def ordered_cluster_text(ordered: OrderedCluster) -> str:
     """`paris (81.5)`, or `paris` where its points are not known."""
-    if item.points is None:
-        return item.cluster
-    return f"{item.cluster} ({points_text(item.points)})"
+    if ordered.points is None:
+        return ordered.cluster
+    return f"{ordered.cluster} ({points_text(ordered.points)})"
 
 
 def lead_text(lead: Lead) -> str:
@@ -98,6 +98,7 @@ def _decision(view: PlacementView) -> str:
     if view.decided is None:
         return "decision not known"
     text = _names(view.decided)
+    # Not known where the hub does not let us read bindings, sets or clusters.
     if view.eligible is not None:
         text += f" of {plural(view.eligible, 'eligible cluster')}"
     wanted = view.number_of_clusters

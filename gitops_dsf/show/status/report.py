@@ -48,6 +48,7 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     yield ""
     yield "Applications"
     yield from application_lines(view.applications, everything=everything)
+    # A queue without a move has no lines, and then no heading either.
     moves = [] if view.queue is None else list(queue_lines(view.queue, everything=everything))
     if moves:
         yield ""

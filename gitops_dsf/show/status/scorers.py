@@ -47,10 +47,11 @@ def scorer_lines(views: Sequence[ScorerView], *, everything: bool) -> Iterator[s
 
 def _is_calm(view: ScorerView) -> bool:
     """Whether all its scores are known and as they should be."""
-    has_wrong = any(view.counts[state] for state in _WRONG)
-    is_inactive = view.scorer.health == "Inactive"
-    is_fine = not has_wrong and not is_inactive and not view.failing
-    return view.known and not view.unexpected and is_fine
+    if not view.known or view.unexpected or view.failing:
+        return False
+    if view.scorer.health == "Inactive":
+        return False
+    return not any(view.counts[state] for state in _WRONG)
 
 
 def _table(views: Sequence[ScorerView]) -> str:
@@ -70,7 +71,8 @@ def _has_column(state: ScoreState, views: Sequence[ScorerView]) -> bool:
 
 def _row(view: ScorerView, states: Sequence[ScoreState], *, has_unexpected: bool) -> list[str]:
     row = [view.scorer.name, health_text(view), config_text(view)]
-    row += [_count_text(view, view.counts[state]) for state in states]
+    for state in states:
+        row.append(_count_text(view, view.counts[state]))
     if has_unexpected:
         row.append(_count_text(view, len(view.unexpected)))
     row += map(_value_text, view.values)
@@ -89,6 +91,7 @@ def _count_text(view: ScorerView, count: int) -> str:
 
 def health_text(view: ScorerView) -> str:
     scorer = view.scorer
+    # It runs nowhere, so whether its API is healthy is not what people want to know.
     if view.suspended:
         return f"suspended by {view.suspended}"
     if scorer.scored_by_query and not scorer.health:

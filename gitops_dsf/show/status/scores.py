@@ -3,7 +3,7 @@
 Which of these depends on what fits on a screen. A fleet has hundreds of thousands of scores.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gitops_dsf.hub.score_states import ScoreState
@@ -56,29 +56,30 @@ def _clusters(views: Sequence[ScorerView]) -> list[str]:
     """All clusters of these scorers, sorted."""
     names: set[str] = set()
     for view in views:
-        names.update(cell.cluster for cell in view.cells())
+        for cell in view.cells():
+            names.add(cell.cluster)
     return sorted(names)
 
 
 def _matrix(views: Sequence[ScorerView], clusters: Sequence[str]) -> str:
     """One row for each cluster, one column for each scorer."""
     headers = ["cluster"]
-    columns: list[Mapping[str, Cell]] = []
+    rows = {name: [name] for name in clusters}
     for view in views:
         headers.append(view.scorer.name)
-        columns.append({cell.cluster: cell for cell in view.cells()})
-    return table(headers, (_matrix_row(name, columns) for name in clusters))
-
-
-def _matrix_row(cluster: str, columns: Sequence[Mapping[str, Cell]]) -> list[str]:
-    return [cluster, *(_cell_text(column.get(cluster)) for column in columns)]
+        cells = {cell.cluster: cell for cell in view.cells()}
+        for name, row in rows.items():
+            # A scorer need not run on every cluster.
+            row.append(_cell_text(cells.get(name)))
+    return table(headers, rows.values())
 
 
 def _list(views: Sequence[ScorerView]) -> str:
     """One row for each score, because a matrix of so many scorers is wider than any terminal."""
     rows: list[list[str]] = []
     for view in views:
-        rows += [[view.scorer.name, cell.cluster, _cell_text(cell)] for cell in view.cells()]
+        for cell in view.cells():
+            rows.append([view.scorer.name, cell.cluster, _cell_text(cell)])
     return table(["scorer", "cluster", "score"], rows)
 
 

@@ -38,8 +38,8 @@ def check_state_text(check: CheckView) -> str:
     seconds = check.held_seconds if check.held_seconds is not None else check.failing_seconds
     if check.for_seconds:
         # While another check is open, this one has passed long ago.
-        shown = min(seconds or 0, check.for_seconds)
-        text += f" for {_of_time(shown, check.for_seconds)}"
+        counted = min(seconds or 0, check.for_seconds)
+        text += f" for {_of_time(counted, check.for_seconds)}"
     text += f" ({name})"
     return text
 
