@@ -27,6 +27,7 @@ def cluster_failures(
     snapshot: Snapshot | None, resources: Collection[str], *, cluster: str | None = None
 ) -> tuple[ClusterFailure, ...]:
     """The failures of these scores on every cluster, or on one, in order of score and cluster."""
+    # Files and snapshots without failures give none, too: only agents know why a score is old.
     if snapshot is None:
         return ()
     failures: list[ClusterFailure] = []

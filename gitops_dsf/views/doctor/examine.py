@@ -154,14 +154,20 @@ def _run(check: Check, facts: DoctorFacts) -> Iterator[DoctorFinding]:
         yield DoctorFinding(check=check.id, state=State.OK, message=message, fix=None)
         return
     # A check that cannot see would report what it does not see as absent.
-    unread = [reason for reason in map(facts.missing, check.needs) if reason is not None]
-    if unread:
-        reasons = "; ".join(dict.fromkeys(map(str, unread)))
-        is_forbidden = any(reason.why is Why.FORBIDDEN for reason in unread)
+    reasons: list[str] = []
+    is_forbidden = False
+    for need in check.needs:
+        unread = facts.missing(need)
+        if unread is not None:
+            # Several sources may be of one kind, and then the hub says the same of each.
+            if str(unread) not in reasons:
+                reasons.append(str(unread))
+            is_forbidden = is_forbidden or unread.why is Why.FORBIDDEN
+    if reasons:
         yield DoctorFinding(
             check=check.id,
             state=State.UNKNOWN,
-            message=f"{check.title} {reasons}",
+            message=f"{check.title} {'; '.join(reasons)}",
             fix=RIGHTS if is_forbidden else None,
         )
         return

@@ -111,6 +111,7 @@ class DoctorFacts:
 
     def in_each(self, namespaces: Iterable[str], *words: str) -> str:
         """The same kubectl command for each of these namespaces, as one line of a shell."""
+        # Not `;`: at the first namespace that refuses, its message is the last line on the screen.
         return " && ".join(self.command("-n", namespace, *words) for namespace in namespaces)
 
     def in_argocd(self, *words: str) -> str:
@@ -123,6 +124,7 @@ class DoctorFacts:
 
     def clusteradm(self, *words: str) -> str:
         """A clusteradm command for this hub. clusteradm accepts kubectl's flags."""
+        # The first word is kubectl itself; what follows names the context and the kubeconfig.
         return shlex.join(("clusteradm", *self.kubectl[1:], *words))
 
 

@@ -18,6 +18,7 @@ class State(StrEnum):
     """It could not be checked: a permission is missing, or the hub does not show it."""
 
 
+# What could not be checked may be wrong, so it stands before what is certainly fine.
 WORST_FIRST: Final = (State.ERROR, State.WARNING, State.UNKNOWN, State.OK)
 MOVES_STOPPED: Final = "moves-stopped"
 """The check whether the fleet stopped its moves. What it finds holds every application."""

@@ -29,14 +29,15 @@ def merged(check: str, results: Iterable[DoctorFinding]) -> Iterator[DoctorFindi
     An ok counts only if it is alone.
     """
     all_results = list(results)
+    # Checks yield their ok without asking whether they have found anything.
     problems = [result for result in all_results if result.state is not State.OK]
-    shown = 0
+    groups_of_clusters = 0
     rest: list[DoctorFinding] = []
     for group in _groups(problems or all_results):
         is_about_clusters = bool(group[0].subjects)
         # Findings about something else than a cluster are few, so each of them is shown.
-        shown += is_about_clusters
-        if is_about_clusters and shown > MAX_FINDINGS:
+        groups_of_clusters += is_about_clusters
+        if is_about_clusters and groups_of_clusters > MAX_FINDINGS:
             # Clusters whose results differ, such as thousands with different missing scores.
             rest += group
         else:
@@ -84,4 +85,5 @@ def _subjects(results: Iterable[DoctorFinding]) -> tuple[str, ...]:
 
 def _without(name: str, text: str) -> str:
     """The text with a mark where the name stands as a word of its own."""
+    # Whole words: a cluster `eu` must not change `eu-1`, or the word `queue`.
     return _WORD.sub(lambda word: _MARK if word[0] == name else word[0], text)

@@ -34,6 +34,7 @@ def condition(item: HubObject, kind: str) -> HubObject | None:
 
 def containers_of(workload: HubObject) -> Sequence[HubObject]:
     """The containers of a Deployment or StatefulSet, without init containers."""
+    # Objects are read as they are, and the API server leaves out what is empty.
     pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
     return pod.get("containers") or ()
 

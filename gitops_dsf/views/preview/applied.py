@@ -87,8 +87,9 @@ class AppliedObjects:
         """
         bound_namespaces = {namespace for namespace, _ in self.bindings}
         # OCM creates the built-in sets itself, so they need no declaration.
-        declared_sets = {cluster_set.metadata.name for cluster_set in self.fleet.cluster_sets}
-        every_set = sorted({*BUILT_IN_SETS, *declared_sets})
+        every_set = set(BUILT_IN_SETS)
+        for cluster_set in self.fleet.cluster_sets:
+            every_set.add(cluster_set.metadata.name)
         assumed = dict[str, tuple[tuple[str, str], ...]]()
         for key, manifest in self.placements.items():
             namespace = manifest["metadata"]["namespace"]

@@ -96,6 +96,7 @@ class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
 
 def differs(comparison: Comparison | None) -> bool:
     """Whether a change has any effect, or its effect is unknown."""
+    # A side with errors counts as a difference: nobody knows what it does.
     if comparison is None or comparison.summary.any:
         return True
     return bool(comparison.scorers or comparison.placements or comparison.moves)
@@ -118,7 +119,8 @@ def compare(
     that a difference of at most `close_points` points would move.
     """
     scorers = scorer_changes(base, head)
-    # Without data of the hub nothing is simulated. Then moves are unknown, and not none.
+    # Without data of the hub nothing is simulated. Then moves are unknown, and not none: None and
+    # an empty tuple mean different things below, in the texts, and in the JSON.
     transition = None
     pairs: tuple[VerdictPair, ...] = ()
     if hub.snapshot is not None:
@@ -175,6 +177,7 @@ def _pending(pairs: tuple[VerdictPair, ...], snapshot: Snapshot) -> tuple[str, .
     Those without a decision are left out: OCM has not scheduled them yet.
     """
     now = decided(snapshot.decisions)
+    # Named apart, so that nobody takes them for effects of the change.
     pending: list[str] = []
     for pair in pairs:
         if pair.before and now.get(pair.placement, pair.before.chosen) != pair.before.chosen:

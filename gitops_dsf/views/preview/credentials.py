@@ -31,7 +31,8 @@ def credentials_of(scorer: EffectiveScorer | None, fleet: CheckedFleet | None) -
     # The reconciler reads /config and /healthz only if it may send what these pages ask for.
     by_hub = sent_by_hub(scorer, fleet.repository.spec)
     if all(may for _, may in by_hub):
-        used += [credential for credential, _ in by_hub]
+        for credential, _ in by_hub:
+            used.append(credential)
     return tuple(dict.fromkeys(used))
 
 

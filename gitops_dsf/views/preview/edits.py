@@ -100,6 +100,7 @@ def binding_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[Sour
 
     One that stays never changes, because its name says everything.
     """
+    # All that come are one entry, and all that go: a name says everything about a binding.
     before = frozenset[tuple[str, str]]() if base is None else applied(base).bindings
     after = applied(head).bindings
     changes = []
@@ -154,6 +155,7 @@ def _of_any_placement(field: FieldChange, name: str) -> FieldChange:
 
 def _without_revision(annotation: Any) -> Any:  # noqa: ANN401 - whatever a field holds
     """The annotation of a pace without the revision of its verification, which is a digest."""
+    # The digest differs for each application, and would keep equal edits apart.
     if not isinstance(annotation, str):
         return annotation
     try:
@@ -176,6 +178,7 @@ def _changes(
         new = after.get((kind, name))
         if old == new:
             continue
+        # Of a removed object the fields say nothing that its name does not.
         fields: tuple[FieldChange, ...] = ()
         if new is not None:
             fields = field_changes(old or {}, new)

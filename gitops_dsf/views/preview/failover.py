@@ -50,6 +50,7 @@ def refuge_plans(transition: Transition) -> RefugePlans:
     """Plans the refuges of both sides. Empty where spec.pace plans none."""
     base = transition.base
     head = transition.head
+    # Where one side alone plans refuges, all of them come or go, which people should see.
     if not plans_refuges(head) and (base is None or not plans_refuges(base)):
         return RefugePlans(before={}, after={})
     published = published_refuges(transition.snapshot.scores)

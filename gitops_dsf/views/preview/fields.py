@@ -58,7 +58,8 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
         for key, child in value.items():
             yield from _leaves(child, f"{path}.{key}" if path else str(key))
     elif _is_list_of_objects(value):
-        titles = [_title(child) for child in value]
+        # By name and not by index: an entry that is added in front would change all others.
+        titles = list(map(_title, value))
         for index, child in enumerate(value):
             # The title is unique, or one object of the list would hide another.
             is_unique = bool(titles[index]) and titles.count(titles[index]) == 1

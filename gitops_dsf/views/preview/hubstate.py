@@ -48,7 +48,8 @@ def hub_state(
     if decisions is None:
         decisions = snapshot.decisions if snapshot else ()
     placements: Iterable[hub.Placement] = typed_placements(fleet, only).values()
-    # Without scores a predicate on one would drop every cluster.
+    # In OCM 1.2.1 a CEL expression fails for a missing score, and drops the cluster: without
+    # any score, every cluster.
     if snapshot is None:
         placements = map(without_score_predicates, placements)
     with refusing():
@@ -122,8 +123,11 @@ def _overridden(written: Struct | None, known: Struct | None) -> Any:  # noqa: A
     # A snapshot may leave parts out. What is absent there is not known, and what is empty is empty.
     if known is None:
         return written
-    absent = [name for name in known.__struct_fields__ if getattr(known, name) is None]
-    return msgspec.structs.replace(known, **{name: getattr(written, name) for name in absent})
+    absent: dict[str, Any] = {}
+    for name in known.__struct_fields__:
+        if getattr(known, name) is None:
+            absent[name] = getattr(written, name)
+    return msgspec.structs.replace(known, **absent)
 
 
 def _with_set(cluster: hub.ManagedCluster) -> hub.ManagedCluster:

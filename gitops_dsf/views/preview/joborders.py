@@ -64,7 +64,7 @@ def job_order_changes(
             continue
         before = _order(pair.before, now=now)
         after = _order(pair.after, now=now)
-        # Another config begins with an empty list, so nothing holds its clusters.
+        # The list holds its clusters by the stickiness. Another config begins with an empty one.
         if before is not None and after is not None and before.config == after.config:
             after = _order(pair.after, now=now, listed=_names(before))
         is_open = pair.after is not None and _is_open(pair.after, transition.scores.unknown)

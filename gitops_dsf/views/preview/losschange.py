@@ -41,10 +41,13 @@ class _Score(NamedTuple):
 
 def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossChange]:
     """What becomes worse or better, by the cluster that would be lost."""
-    known = transition.known_scores
+    # Both sides leave out what only one side knows, or the change would seem to mend or break it.
+    known_scores = transition.known_scores
     now = transition.now
+    # The refuges that each side plans, and not those that are published now: the reconciler
+    # publishes the others within a minute.
     state_after = with_refuges(transition.after, plans.after, keep=False)
-    after = ClusterLosses(transition.head, state_after, now=now, known=known)
+    after = ClusterLosses(transition.head, state_after, now=now, known=known_scores)
     # Of many clusters some are left out, and each side may have others. So a cluster that one side
     # chooses is computed on both: else all its homeless applications would seem to be new.
     chosen = set(after.most_occupied())
@@ -52,7 +55,7 @@ def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossCha
     if transition.base is not None and transition.base_state is not None:
         hub_before = transition.base_state.deciding(transition.decided_base.decisions)
         state_before = with_refuges(hub_before, plans.before, keep=False)
-        before = ClusterLosses(transition.base, state_before, now=now, known=known)
+        before = ClusterLosses(transition.base, state_before, now=now, known=known_scores)
         chosen.update(before.most_occupied())
     rendered = applied(transition.head).placements
     clusters_after = decided(transition.after.decisions.values())

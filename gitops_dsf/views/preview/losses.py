@@ -142,7 +142,9 @@ def losses_of_each(fleet: CheckedFleet, state: HubState, *, now: datetime) -> Lo
     """What the loss of each single cluster does, for clusters with an application."""
     hub = ClusterLosses(fleet, state, now=now, known=None)
     chosen = hub.most_occupied()
-    losses = [hub.loss_of(frozenset({cluster})) for cluster in sorted(chosen)]
+    losses: list[Loss] = []
+    for cluster in sorted(chosen):
+        losses.append(hub.loss_of(frozenset({cluster})))
     return Losses(losses=tuple(losses), left_out=len(hub.occupied) - len(chosen))
 
 
@@ -201,9 +203,13 @@ class ClusterLosses:
     @cached_property
     def occupied(self) -> list[tuple[str, int]]:
         """Clusters with how many Placements must be simulated for their loss, most first."""
-        counts = []
+        counts: list[tuple[str, int]] = []
         for cluster, keys in self._placements_on.items():
-            counts.append((cluster, sum(not self._takes_all(key) for key in keys)))
+            simulated = 0
+            for key in keys:
+                # Those on all eligible clusters only lose one, which needs no simulation.
+                simulated += not self._takes_all(key)
+            counts.append((cluster, simulated))
         return sorted(counts, key=lambda count: (-count[1], count[0]))
 
     def _takes_all(self, key: str) -> bool:
@@ -225,7 +231,10 @@ class ClusterLosses:
 
     def loss_of(self, lost: frozenset[str]) -> Loss:
         """What follows if these clusters are lost together."""
-        keys = {key for cluster in lost for key in self._placements_on.get(cluster, ())}
+        keys: set[str] = set()
+        for cluster in lost:
+            keys.update(self._placements_on.get(cluster, ()))
+        # Of a cluster without applications nothing follows, so no hub without it is built.
         after = self._without(lost) if keys else self._state
         departures = tuple(self.departures(keys, lost, after))
         return Loss(
@@ -264,37 +273,38 @@ class ClusterLosses:
         for cluster in sorted(before & lost):
             tainted = after.clusters[after.positions[cluster]]
             tolerations = placement.spec.tolerations or ()
+            # It is decided for the cluster, which is why a taint NoSelectIfNew would not count.
             if blocking_taint(tainted, tolerations, True, self._now) is None:
                 stays.append(cluster)
-        left = (before & lost) - set(stays)
+        leaving = (before & lost) - set(stays)
         return Departure(
             placement=key,
-            source=tuple(sorted(left)),
+            source=tuple(sorted(leaving)),
             target=(),
             stays=tuple(stays),
             # It only shrinks, unless this was the last one.
-            missing=len(left) if left == before else 0,
+            missing=len(leaving) if leaving == before else 0,
             by=None,
         )
 
     def overloads(self, departures: Iterable[Departure]) -> Iterator[Overload]:
         """The scores by which all arrivals together ask for more than a target has left."""
-        asked: defaultdict[_Target, int] = defaultdict(int)
+        demanded: defaultdict[_Target, int] = defaultdict(int)
         arriving: defaultdict[_Target, list[str]] = defaultdict(list)
         for departure in departures:
             for cluster in departure.target:
                 for demand in self._demands.get(departure.placement, ()):
                     target = _Target(cluster, demand.score)
-                    asked[target] += demand.points
+                    demanded[target] += demand.points
                     arriving[target].append(departure.placement)
-        for target, points in sorted(asked.items()):
-            left = self._points_left(target)
-            if left is not None and points > left:
+        for target, points in sorted(demanded.items()):
+            points_left = self._points_left(target)
+            if points_left is not None and points > points_left:
                 yield Overload(
                     cluster=target.cluster,
                     resource=target.score.resource,
                     dimension=target.score.dimension,
-                    left=left,
+                    left=points_left,
                     demand=points,
                     placements=tuple(sorted(set(arriving[target]))),
                 )
@@ -313,6 +323,7 @@ class ClusterLosses:
         value = published.get(target.score.dimension)
         if value is None:
             return None
+        # Of a score of which less is better, the room is above it.
         low, high = scorer.published
         return max(0, high - value if target.score.lower_is_better else value - low)
 
@@ -321,12 +332,12 @@ def _departure(verdict: Verdict, lost: frozenset[str], items: Items) -> Departur
     before = verdict.current
     # Else OCM leaves the decision as it is: scheduling is disabled, or there is a mistake.
     after = verdict.chosen if verdict.outcome is Outcome.SCHEDULED else before
-    left = (before & lost) - after
+    leaving = (before & lost) - after
     target = after - before
-    missing = max(0, len(left) - len(target))
+    missing = max(0, len(leaving) - len(target))
     return Departure(
         placement=verdict.placement,
-        source=tuple(sorted(left)),
+        source=tuple(sorted(leaving)),
         target=tuple(sorted(target)),
         stays=tuple(sorted(before & lost & after)),
         missing=missing,
@@ -347,8 +358,9 @@ def _demands(fleet: CheckedFleet) -> Mapping[str, tuple[_Demand, ...]]:
     by_placement = {}
     for placement in fleet.placements:
         demands = []
-        written = placement.written.value.spec.scores
-        for score, resolved in zip(written, placement.scores, strict=True):
+        # The demand is what people wrote; the weight, which says what "better" means, is resolved.
+        scores = placement.written.value.spec.scores
+        for score, resolved in zip(scores, placement.scores, strict=True):
             if score.demand:
                 ranked = _RankedScore(
                     resource=resolved.resource_name,

@@ -68,7 +68,11 @@ def maintenance_changes(
     """The maintenance that differs, by name. Without a transition nothing is known of the hub."""
     before = {} if base is None else _by_name(base)
     after = _by_name(head)
-    differing = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    differing: list[str] = []
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            differing.append(name)
+    # Before the hub is simulated, which most changes need not wait for.
     if not differing:
         return
     # Without a hub the inventory alone says which clusters a selector selects.

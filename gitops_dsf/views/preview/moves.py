@@ -170,6 +170,7 @@ def moves(
         move = _move(pair, followers.get(pair.placement, ()), head)
         if move is None:
             continue
+        # Of an adopted Placement people see what it asks for in the edit; it starts nowhere.
         is_new = pair.before is None and not pair.running
         if is_new and pair.placement in resolved:
             move = structs.replace(move, written=_written(resolved[pair.placement].ranking))
@@ -208,6 +209,9 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
     followed = list(_followed_instead(pair.placement, followers, head))
     reasons = [reason, *followed]
     stays = len(before & after)
+    standings: list[ClusterStanding] = []
+    for cluster in listed:
+        standings.append(_standing(pair, cluster, bounds))
     kind = _kind(pair, origin=origin, target=target, stays=stays)
     if kind is MoveKind.REMOVE and followers and len(followed) == len(followers):
         kind = MoveKind.FOLLOW
@@ -218,7 +222,7 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         target=target if pair.is_decided else UNKNOWN,
         stays=stays,
         reason="; ".join(reasons),
-        standings=tuple(_standing(pair, cluster, bounds) for cluster in listed),
+        standings=tuple(standings),
         possible=possible,
         open_places=open_places,
         kind=kind,
@@ -275,7 +279,10 @@ def _followed_instead(key: str, followers: tuple[str, ...], head: CheckedFleet) 
     head_followers = applied(head).followers
     if key in head_followers:
         return
-    followed = {name: placement for placement, names in head_followers.items() for name in names}
+    followed: dict[str, str] = {}
+    for placement, names in head_followers.items():
+        for name in names:
+            followed[name] = placement
     for name in followers:
         if name in followed:
             yield f"{name} follows {followed[name]} now"
@@ -293,6 +300,7 @@ def _standing(pair: VerdictPair, cluster: str, bounds: Certainty | None) -> Clus
     unknown = [term for term in terms if term.unknown_because]
     if not unknown:
         return standing
+    # One unknown term makes the sum unknown, and one without bounds leaves the sum without any.
     standing = structs.replace(standing, after=UNKNOWN)
     sums = None if bounds is None else bounds.sums.get(cluster)
     if sums is None or any(term.after_low is None for term in unknown):

@@ -38,7 +38,9 @@ def _hosts(fleet: CheckedFleet) -> Mapping[str, str]:
     users: dict[str, str] = {}
     for name, scorer in fleet.scorer_by_name.items():
         urls = [scorer.spec.config_url or "", scorer.scoring_endpoint]
-        urls += [form.source_endpoint for form in fleet.by_variant[name]]
+        # Each variant of a MetricSource may have a server of its own.
+        for form in fleet.by_variant[name]:
+            urls.append(form.source_endpoint)
         for host in map(host_of, urls):
             users.setdefault(host, f"scorer {name}")
     # Also those that people wrote by hand: Argo CD clones their repositories, too.

@@ -101,16 +101,18 @@ def _followed(
     # A snapshot has only the scores that a Placement of one of the two revisions ranks by.
     is_unread = published is None and snapshot.skipped > 0
     for cluster in sorted(shift.runs):
-        why = _why_unbounded(shift, cluster, is_unread=is_unread)
+        cause = _why_unbounded(shift, cluster, is_unread=is_unread)
+        # A new scorer. A score of its name may be there already, such as one of another program.
         if edit is None:
-            unknown[cluster] = unbounded(after, why, exists=cluster in scores)
+            unknown[cluster] = unbounded(after, cause, exists=cluster in scores)
             continue
         present = (published or {}).get(cluster)
         counted = None if present is None or expired(present.valid_until, now) else present
         follows = _by_raw_scores(edit, shift, counted, raw, resource=resource, cluster=cluster)
+        # Raw scores come first: they say exactly what bounds only narrow down.
         if follows is None:
-            if why:
-                unknown[cluster] = unbounded(after, why, exists=cluster in scores)
+            if cause:
+                unknown[cluster] = unbounded(after, cause, exists=cluster in scores)
                 continue
             if shift.effect is ScoreEffect.NONE:
                 continue
@@ -139,15 +141,16 @@ def _by_raw_scores(
     if cluster not in shift.ran or cluster in shift.other_variant:
         return None
     causes = dict.fromkeys((*published_causes(edit.before, edit.after), *shift.causes))
-    why = f"{', '.join(causes)} changed"
+    cause = f"{', '.join(causes)} changed"
     anew = raw.anew.get(resource, {}).get(cluster)
+    # What a store evaluated by the new query does not depend on the present score.
     if anew is not None:
-        return edit.next_computed(present, anew.results, cluster=cluster, why=why)
+        return edit.next_computed(present, anew.results, cluster=cluster, why=cause)
     exported = raw.exported.get(resource, {}).get(cluster)
     # Another map does not renew a score that is missing or has expired.
     if exported is None or present is None:
         return None
-    return edit.next_by_results(present, exported.results, cluster=cluster, why=why)
+    return edit.next_by_results(present, exported.results, cluster=cluster, why=cause)
 
 
 def _why_unbounded(shift: ScorerShift, cluster: str, *, is_unread: bool) -> str:
@@ -165,6 +168,7 @@ def _why_unbounded(shift: ScorerShift, cluster: str, *, is_unread: bool) -> str:
 
 def _standing_in(follows: NextScore, present: PublishedScore | None) -> PublishedScore:
     """A score with the numbers that stand in for it, valid for as long as the present one."""
+    # The middle of everything that a scorer can publish says less than what it publishes now.
     if present is not None and not follows.bounded:
         return present
     return structs.replace(

@@ -175,6 +175,7 @@ def remaining_holds(
     ledger: Ledger, fleet: CheckedFleet, paced: Mapping[str, Paced], *, now: float
 ) -> tuple[Hold, ...]:
     """The holds that stay when the repository is applied."""
+    # The digests below read every scorer and cluster, and most ledgers hold nothing.
     if not ledger.holds:
         return ()
     verifications: dict[str, Verification] = {}

@@ -42,7 +42,10 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def count(self) -> int:
         """Moves in all waves."""
-        return sum(len(wave.moves) for wave in self.waves)
+        moves = 0
+        for wave in self.waves:
+            moves += len(wave.moves)
+        return moves
 
     @property
     def moves(self) -> Iterator[DesiredPacedMove]:
@@ -66,11 +69,15 @@ def paced_change(transition: Transition) -> PacedChange | None:
     # With unknown scores equal waves are only a guess, and people should see that.
     if not unknown and before.waves == after.waves:
         return None
+    # A move is the same one also if it gains other points, or comes in another wave.
     moves_before = set(map(_identity, before.moves))
+    without_change = 0
+    for move in after.moves:
+        without_change += _identity(move) in moves_before
     return PacedChange(
         waves=after.waves,
         complete=after.complete,
-        without_change=sum(_identity(move) in moves_before for move in after.moves),
+        without_change=without_change,
         unknown=unknown,
         bounded=tuple(name for name in unknown if transition.scores.is_bounded(name)),
     )

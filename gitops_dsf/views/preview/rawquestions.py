@@ -82,6 +82,7 @@ def raw_questions(base: CheckedFleet, head: CheckedFleet) -> Iterator[RawQuestio
         if before is None:
             continue
         shift = shift_of(before, after, base, head)
+        # Where the raw scores change, those of now are of no use; `anew_questions` may help.
         if shift.effect is ScoreEffect.NONE or raw_causes(before, after):
             continue
         if not _has_every_result(before, after, base):

@@ -71,7 +71,9 @@ def open_reason(
     if bounds is None or not choice or not is_bounded(pair):
         return f"{causes}, so any of {count} clusters may be selected"
     weight = mean_weight(as_people_wrote(verdict).prioritizers)
-    points = [points_range_text(bounds.sums[cluster], weight) for cluster in possible]
+    points: list[str] = []
+    for cluster in possible:
+        points.append(points_range_text(bounds.sums[cluster], weight))
     return f"{causes}; {choice}: {' and '.join(points)} points"
 
 
@@ -107,6 +109,7 @@ def _unknown_scores(pair: VerdictPair, verdict: Verdict) -> Iterator[tuple[str, 
 
 
 def _explained(verdict: Verdict, cluster: str) -> str:
+    # The simulator knows nothing of a cluster that is not in the state, so it explains nothing.
     if cluster not in verdict.state.positions:
         return f"{cluster} is no longer in clusters/"
     explanation = explain(verdict, cluster)

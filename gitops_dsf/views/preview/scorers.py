@@ -129,6 +129,8 @@ def _shown_fields(
     """The fields that differ; of a new scorer only what it asks, and of a removed one none."""
     if shift.after is None:
         return
+    # A new scorer is a new file in the pull request, which reviewers read. What matters beside it
+    # is where data goes, which a lock or a default may have decided.
     for field in field_changes(_fields(shift.before, base), _fields(shift.after, head)):
         if shift.before is not None or _is_destination(field.path):
             yield field

@@ -77,6 +77,7 @@ class ScorerShift:
 def changed_scorers(base: CheckedFleet, head: CheckedFleet) -> Iterator[EffectiveScorer]:
     """The scorers of the head that are new, or that give or publish other scores, by name."""
     for after in head.scorers:
+        # By what it publishes first: a scorer with another name may be the same one.
         before = base.predecessor_of(after) or base.scorer_by_name.get(after.name)
         if before is None or shift_of(before, after, base, head).changes_scores:
             yield after

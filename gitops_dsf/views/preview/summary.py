@@ -108,7 +108,9 @@ def _cluster_count(
 ) -> ClusterCount:
     ran_on = {} if base is None else base.runs_on
     count = _count(before, after)
-    altered_clusters = [altered(change, base, head) for change in scorers]
+    altered_clusters: set[str] = set()
+    for change in scorers:
+        altered_clusters |= altered(change, base, head)
     return ClusterCount(
         added=count.added,
         removed=count.removed,
@@ -119,7 +121,7 @@ def _cluster_count(
         edited=tuple(sorted(_changed(before, after))),
         gaining=len(_only_in(head.runs_on, ran_on)),
         losing=len(_only_in(ran_on, head.runs_on)),
-        altered=len(frozenset[str]().union(*altered_clusters)),
+        altered=len(altered_clusters),
     )
 
 

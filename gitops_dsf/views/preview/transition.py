@@ -87,6 +87,7 @@ class Transition:
     @cached_property
     def known_scores(self) -> frozenset[str]:
         """The AddOnPlacementScores whose values after the change are known on every cluster."""
+        # On any cluster: an overload is judged by the score of the target, which may be each one.
         unknown = {resource for resource, cells in self.scores.unknown.items() if cells}
         return frozenset(self.after.scores) - unknown
 

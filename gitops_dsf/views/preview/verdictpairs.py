@@ -54,6 +54,7 @@ def verdict_pairs(transition: Transition) -> Iterator[VerdictPair]:
     for key in sorted({*before_by_key, *after_by_key}):
         before = before_by_key.get(key)
         placement = after_by_key.get(key)
+        # Argo CD deletes what the head does not render, and with the Placement goes its decision.
         if placement is None:
             yield VerdictPair(placement=key, before=before, after=None)
         elif (

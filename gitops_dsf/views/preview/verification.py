@@ -132,18 +132,20 @@ def _future_acknowledgement(
     before: Pace | None, after: Pace | None, today: datetime
 ) -> str | UnsetType:
     """The new `acknowledgedStop`, if it is in the future."""
-    written = None if after is None else after.acknowledged_stop
+    acknowledged = None if after is None else after.acknowledged_stop
     # One that was there before was reviewed when it was written.
-    if written is None or (before is not None and written == before.acknowledged_stop):
+    if acknowledged is None or (before is not None and acknowledged == before.acknowledged_stop):
         return UNSET
-    moment = datetime.fromisoformat(written).timestamp()
-    return written if is_in_future(moment, now=today.timestamp()) else UNSET
+    moment = datetime.fromisoformat(acknowledged).timestamp()
+    # Else one time far ahead would acknowledge every stop to come.
+    return acknowledged if is_in_future(moment, now=today.timestamp()) else UNSET
 
 
 def _pace_fields(
     before: Pace | None, after: Pace | None, *, has_effect: bool
 ) -> Iterator[FieldChange]:
     """What stops the fleet later, and an acknowledgement of a stop, if it has an effect now."""
+    # Without a pace on one side nothing is loosened: verification itself comes or goes then.
     if before is None or after is None:
         return
     if after.stop_after_returns > before.stop_after_returns:

@@ -66,9 +66,11 @@ class WindowEffects:
         self._head = transition.head
         self._simulations_left = MAX_SIMULATED
         placements = applied(self._head).placements
-        decisions = decided(transition.after.decisions.values())
-        # Other Placements on the hub are not of this repository, and nobody here moves them.
-        self._decided = {key: names for key, names in decisions.items() if key in placements}
+        self._decided: dict[str, frozenset[str]] = {}
+        for key, names in decided(transition.after.decisions.values()).items():
+            # Other Placements on the hub are not of this repository, and nobody here moves them.
+            if key in placements:
+                self._decided[key] = names
 
     def effect(
         self,
@@ -87,9 +89,10 @@ class WindowEffects:
             named = self._paced(self._with_names(maintenance.applications or ()))
             return WindowEffect(held=tuple(sorted(paced | named)))
         stays = tuple(sorted(set(on_clusters) - paced))
-        at = None if is_open else period.start
+        # Other windows that are open when this one begins hold moves back, too.
+        begin = None if is_open else period.start
         hub = self._transition
-        situation = situation_of(self._head, hub.after, hub.ledger, now=hub.now, at=at)
+        situation = situation_of(self._head, hub.after, hub.ledger, now=hub.now, at=begin)
         if situation is None:
             return WindowEffect(stays=stays)
         return self._drain(maintenance, clusters, period, situation, stays)
@@ -106,18 +109,22 @@ class WindowEffects:
         max_waves = min(MAX_WAVES, self._simulations_left // max(1, len(leaving)))
         computed = self._computed_waves(situation, leaving, max_waves)
         complete = max_waves > 0 and len(computed) <= max_waves
+        # Pairs of Placement and cluster: one may leave two drained clusters, one after the other.
         remaining: set[tuple[str, str]] = set()
         for key in leaving:
-            remaining.update((key, name) for name in clusters & self._decided_for(key))
+            for name in clusters & self._decided_for(key):
+                remaining.add((key, name))
         departures = []
         late: set[str] = set()
         for wave in computed[:max_waves]:
             moves = _departures(wave.moves, clusters)
             if wave.at >= period.end:
                 # The pace is too slow: they are still there when the window closes.
-                late.update(move.placement for move in moves)
+                for move in moves:
+                    late.add(move.placement)
                 continue
-            remaining.difference_update((move.placement, move.source) for move in moves)
+            for move in moves:
+                remaining.discard((move.placement, move.source))
             if moves:
                 begin = local_time(wave.at, maintenance.zone)
                 departures.append(DepartureWave(at=begin, moves=tuple(map(PacedMove.of, moves))))
@@ -145,7 +152,9 @@ class WindowEffects:
         situation: Situation,
     ) -> Loss:
         """The drain as the loss that it is: who goes where, who goes nowhere, what overloads."""
-        moved = [_departure(move) for wave in leaving for move in wave.moves]
+        moved: list[Departure] = []
+        for wave in leaving:
+            moved += map(_departure, wave.moves)
         self._simulations_left -= len(held)
         # Where one would go that a freeze holds: it stays, so it overloads nothing.
         waiting = self._losses.departures(held, clusters, situation.drained or situation.hub)

@@ -29,6 +29,7 @@ class WindowView(Struct, frozen=True, kw_only=True):
 
 def open_windows(fleet: CheckedFleet, state: HubState, now: datetime) -> tuple[WindowView, ...]:
     """The maintenance whose window is open now."""
+    # By the labels of the hub, as the reconciler selects them.
     clusters = {cluster.metadata.name: cluster for cluster in state.clusters}
     seconds = now.timestamp()
     views: list[WindowView] = []

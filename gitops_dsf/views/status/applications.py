@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -85,7 +86,8 @@ def application_views(
         waits.setdefault(wait.application_set, []).append(wait)
     is_known = inputs.knows(HubPart.DECISIONS, HubPart.APPLICATIONS)
     views: list[ApplicationView] = []
-    for application_set in sorted(sets, key=lambda item: item.name):
+    for application_set in sorted(sets, key=attrgetter("name")):
+        # None and not an empty list: without the right to read them, no copy is missing.
         present = None
         if is_known:
             present = applications.get((application_set.namespace, application_set.name), [])
@@ -138,6 +140,7 @@ def _application(
         # With an error Argo CD changes no Application, so what runs may not be what git has.
         settled = are_running and not application_set.error
     waiting = {copy.application for copy in copies if copy.wait is not None}
+    # Old copies of one move have one cause, so that of the first is enough.
     causes = (wait.cause for wait in waits if wait.application in waiting)
     return ApplicationView(
         name=application_set.name,

@@ -8,6 +8,7 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -50,7 +51,10 @@ class Overview:
     def external_scores(self) -> Mapping[ScoreKey, tuple[str, ...]]:
         """The scores of other add-ons that rank these Placements, with those that each ranks."""
         viewed_keys = {view.placement for view in self.placements}
-        viewed = [placement for placement in self.inputs.placements if placement.key in viewed_keys]
+        viewed: list[Placement] = []
+        for placement in self.inputs.placements:
+            if placement.key in viewed_keys:
+                viewed.append(placement)
         return external_scores(viewed, self.inputs.scorers)
 
 
@@ -106,12 +110,14 @@ def build(inputs: StatusInputs, only: Filter | None = None) -> Overview:
     requested = only or Filter()
     chosen = _chosen(inputs.scorers, inputs.placements, requested)
     _check_names(inputs, requested, chosen)
-    keys = None
-    # Sets that people wrote by hand follow no strategy of ours, so nothing is expected of them.
-    sets = [rendered for rendered in inputs.application_sets if rendered.rendered]
+    keys: set[str] | None = None
     if requested.scorer is not None or requested.placement is not None:
         keys = {placement.key for placement in chosen.placements}
-        sets = [rendered for rendered in sets if keys & _placement_keys(rendered)]
+    sets: list[ApplicationSet] = []
+    for application_set in inputs.application_sets:
+        # Sets that people wrote by hand follow no strategy of ours, so nothing is expected of them.
+        if application_set.rendered and (keys is None or keys & _placement_keys(application_set)):
+            sets.append(application_set)
     applications = application_views(sets, inputs)
     if requested.cluster is not None:
         applications = tuple(view for view in applications if view.is_on(requested.cluster))
@@ -168,6 +174,7 @@ def resources_shown(
     resources = _resources(chosen.scorers)
     for placement in chosen.placements:
         read = resources_read(placement)
+        # An expression computes the name, so every score of the hub may be the one.
         if read is None:
             return None
         resources |= read
@@ -187,17 +194,17 @@ def _check_names(inputs: StatusInputs, requested: Filter, chosen: _Chosen) -> No
     """
     if requested.cluster is not None and inputs.knows(HubPart.CLUSTERS):
         _check("cluster", requested.cluster, inputs.snapshot.clusters)
-    scorer = requested.scorer
-    if scorer is not None and inputs.knows(HubPart.SCORERS) and not _named(inputs.scorers, scorer):
-        _check("DynamicScorer", scorer, {item.name for item in inputs.scorers})
-    placement = requested.placement
-    if placement is not None and inputs.knows(HubPart.PLACEMENTS) and not chosen.placements:
-        _check("Placement", placement, {item.key for item in chosen.candidates})
+    name = requested.scorer
+    if name is not None and inputs.knows(HubPart.SCORERS) and not _named(inputs.scorers, name):
+        _check("DynamicScorer", name, map(attrgetter("name"), inputs.scorers))
+    name = requested.placement
+    if name is not None and inputs.knows(HubPart.PLACEMENTS) and not chosen.placements:
+        _check("Placement", name, map(attrgetter("key"), chosen.candidates))
 
 
 def _check(kind: str, name: str, known: Iterable[str]) -> None:
     # With a misspelt name the view would be empty, and look like a hub without problems.
-    names = sorted(known)
+    names = sorted(set(known))
     if name in names:
         return
     close = difflib.get_close_matches(name, names, n=3) or names[:10]
@@ -221,8 +228,8 @@ def _chosen(
         if not requested.scorer:
             candidates = placements
         chosen_placements = list(_called(requested.placement, candidates))
-        asked = frozenset[str]().union(*map(_asks, chosen_placements))
-        chosen_scorers = [scorer for scorer in chosen_scorers if scorer.resource in asked]
+        resources = frozenset[str]().union(*map(_asks, chosen_placements))
+        chosen_scorers = [scorer for scorer in chosen_scorers if scorer.resource in resources]
     return _Chosen(scorers=chosen_scorers, placements=chosen_placements, candidates=candidates)
 
 

@@ -30,6 +30,7 @@ class ClusterView(Struct, frozen=True, kw_only=True):
 
 def cluster_views(inputs: StatusInputs, *, cluster: str | None) -> Iterator[ClusterView]:
     """All clusters, or the requested one, in order of name; none if they could not be read."""
+    # Scores name clusters as well, but say nothing of whether OCM reaches them.
     if not inputs.knows(HubPart.CLUSTERS):
         return
     for name, managed_cluster in sorted(inputs.snapshot.clusters.items()):

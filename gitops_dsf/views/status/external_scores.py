@@ -54,6 +54,7 @@ def presence_of(
     endless: list[str] = []
     for cluster in sorted(clusters):
         score = column.get(cluster)
+        # OCM counts both as 0: an object without this item, and none at all.
         if score is None or score.get(dimension) is None:
             missing.append(cluster)
         elif expired(score.valid_until, now):

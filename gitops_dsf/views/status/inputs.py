@@ -85,4 +85,5 @@ class StatusInputs:
     @property
     def holes(self) -> tuple[Unread, ...]:
         """What could not be read, in order of its parts."""
+        # Reads have an order of their own, which must not show in what people read.
         return tuple(self.unread[part] for part in HubPart if part in self.unread)

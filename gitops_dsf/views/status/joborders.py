@@ -37,23 +37,26 @@ def job_order(
     config = next((config for config in configs if config.metadata.name == name), None)
     if config is None:
         return _without_list(name, "the reconciler has not written it yet")
-    written = config.written
+    # What the reconciler wrote beside the list, in annotations of the config.
+    last_order = config.written
     note = None
     if config.metadata.label(MANAGED_BY_LABEL) != RECONCILER:
         note = "it is somebody else's, so its clusters are not ordered"
     # Two Placements may name one config. It is ordered by the one for which it was written
     # last, and the label does not tell which one that is.
-    elif written.placement != placement.key:
-        note = f"it is ordered by Placement {written.placement or 'of an unknown name'}"
-    elif written.clusters != config.spec.clusters:
+    elif last_order.placement != placement.key:
+        note = f"it is ordered by Placement {last_order.placement or 'of an unknown name'}"
+    elif last_order.clusters != config.spec.clusters:
         note = "somebody else changed the list, and the reconciler will set it right"
+    # The list as Kueue reads it, with the points by which it was made.
+    clusters: list[OrderedCluster] = []
+    for cluster in config.spec.clusters:
+        clusters.append(OrderedCluster(cluster, last_order.points.get(cluster)))
     return JobOrderView(
         config=name,
-        clusters=tuple(
-            OrderedCluster(cluster, written.points.get(cluster)) for cluster in config.spec.clusters
-        ),
-        left_out=written.left_out,
-        reason=written.reason,
+        clusters=tuple(clusters),
+        left_out=last_order.left_out,
+        reason=last_order.reason,
         note=note,
     )
 

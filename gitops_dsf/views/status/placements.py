@@ -109,9 +109,10 @@ class ShownPlacement(NamedTuple):
 
 def state_of(placements: Iterable[Placement], inputs: StatusInputs) -> HubState | str:
     """What OCM decides these Placements by; a text with the reason if that is not known."""
-    missing = [inputs.unread[part] for part in NEEDED if part in inputs.unread]
-    if missing:
-        return str(missing[0])
+    for part in NEEDED:
+        # The first is enough: people need the right to read all of them.
+        if part in inputs.unread:
+            return str(inputs.unread[part])
     snapshot = inputs.snapshot
     try:
         return HubState.of(
@@ -181,6 +182,7 @@ def _undecided(placement: Placement, current: tuple[str, ...] | None) -> Placeme
 
 
 def _eligible(verdict: Verdict) -> tuple[str, ...]:
+    # After a mistake OCM ranks nothing, and of a disabled Placement it decides nothing.
     if verdict.ranking is None or verdict.outcome is not Outcome.SCHEDULED:
         return ()
     return tuple(verdict.state.names[position] for position in verdict.ranking.clusters)
@@ -271,7 +273,7 @@ def _flips(
         return
     names = [verdict.state.names[ranking.clusters[index]] for index in ranking.order]
     if cluster is not None:
-        explained = [name for name in names if name == cluster]
+        explained = [cluster] if cluster in names else []
     elif ranking.selected:
         # These two would change places first.
         explained = names[ranking.selected - 1 : ranking.selected + 1]

@@ -203,6 +203,7 @@ def queue_view(
 
 def stop_view(ledger: Ledger, *, hub_namespace: str) -> StopView | None:
     """The stop of the fleet, and what lets it go on; None while moves may begin."""
+    # 0 in a ledger that was never stopped, or whose stop was acknowledged.
     if not ledger.stopped_since:
         return None
     since = timestamp_of(ledger.stopped_since)
@@ -210,6 +211,7 @@ def stop_view(ledger: Ledger, *, hub_namespace: str) -> StopView | None:
         since=since,
         returns=len(ledger.returns),
         field=f"spec.pace.acknowledgedStop: {since}",
+        # The annotation of an earlier stop may be there still, and names that stop.
         command=(
             f"kubectl -n {hub_namespace} annotate --overwrite configmap {MOVES_CONFIGMAP}"
             f" {ACKNOWLEDGED_STOP_ANNOTATION}={since}"
@@ -220,6 +222,7 @@ def stop_view(ledger: Ledger, *, hub_namespace: str) -> StopView | None:
 def _move_view(move: LedgerMove, facts: VerifierFacts) -> MoveView:
     return MoveView(
         placement=move.placement,
+        # The ledger has "" for an application without a cluster; people and JSON get null.
         source=move.source or None,
         target=move.target,
         phase=str(move.phase),
@@ -258,6 +261,7 @@ def _waiting_view(queued: Queued) -> WaitingView:
 def _draining(drains: Iterable[Drain], cluster: str | None) -> Iterator[DrainView]:
     """The drains of all clusters, or of one."""
     for drain in drains:
+        # A drain is of a cluster, so it concerns every Placement: those asked for do not hide it.
         if cluster in (None, drain.cluster):
             yield _drain_view(drain)
 

@@ -38,6 +38,7 @@ def failover_views(
     for lost, plan in by_lost_cluster(refuges, clusters).items():
         moves: list[RefugeView] = []
         for key, target in plan.items():
+            # What comes to a cluster matters as much as what leaves it: it needs the room.
             is_shown = placements is None or key in placements
             if is_shown and cluster in (None, lost, target):
                 moves.append(RefugeView(placement=key, target=target))

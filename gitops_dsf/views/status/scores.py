@@ -151,7 +151,10 @@ class ScorerView:
     def __post_init__(self) -> None:
         # States are computed by the end of a score, because thousands end in the same second.
         scores = self.published.values()
-        self._states = {until: self._published(until) for until in set(map(_END, scores))}
+        self._states = {}
+        for until in set(map(_END, scores)):
+            self._states[until] = self._published(until)
+        # OCM counts an object without values as 0, whatever its end is.
         filled = [score for score in scores if score.values]
         self.counts = Counter(state for _, state in self._absent())
         for until, number in Counter(map(_END, filled)).items():
@@ -256,6 +259,7 @@ def scorer_views(
     scorers: Iterable[DynamicScorer], inputs: StatusInputs, *, cluster: str | None = None
 ) -> tuple[ScorerView, ...]:
     """Every scorer on every cluster, or on one, in order of name."""
+    # None means that every selected cluster may have an agent; an empty mapping, that none has.
     addons = inputs.addons if inputs.knows(HubPart.ADDONS) else None
     targets = TargetClusters(clusters=inputs.snapshot.clusters, addons=addons, masks=inputs.masks)
     ordered = sorted(scorers, key=lambda scorer: scorer.name)

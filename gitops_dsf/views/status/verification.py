@@ -90,6 +90,7 @@ class FailedView(Struct, frozen=True, kw_only=True, rename={"source": "from", "t
 
 def failed_views(moves: Iterable[LedgerMove]) -> Iterator[FailedView]:
     """The applications whose last move of the ledger failed."""
+    # A later move ends what a failed one left behind.
     last: dict[str, LedgerMove] = {}
     for move in moves:
         last[move.placement] = move
@@ -155,8 +156,9 @@ def _written(move: LedgerMove, verification: Verification | None) -> Iterator[Ve
     They differ for some seconds after an edit, until the reconciler has adapted the move.
     """
     checks = () if verification is None else verification.checks
-    names = [score_name(check) for check in checks]
+    names = list(map(score_name, checks))
     for position, state in enumerate(move.checks):
+        # By position first: two checks may be of one score.
         if position < len(names) and names[position] == state.score:
             yield checks[position]
         else:

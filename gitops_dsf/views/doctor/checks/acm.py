@@ -17,6 +17,7 @@ NEEDS: Final = (FactSource.MULTICLUSTERHUBS, FactSource.DELIVERY)
 
 def hub_namespace(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Is the hub namespace one where the operator of a MultiClusterHub removes nothing of ours?"""
+    # Whoever runs doctor may have named another namespace than the one that git renders.
     used = {facts.hub_namespace, *_destinations(facts)}
     operators = facts.of(FactSource.MULTICLUSTERHUBS)
     for operator in operators:

@@ -68,13 +68,14 @@ def left_behind(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     ManagedClusterAddOn, because that has the ClusterManagementAddOn as its owner.
     """
     works = {namespace_of(work): _metadata(work) for work in facts.of(FactSource.OUR_WORKS)}
-    for item in sorted(facts.of(FactSource.ADDON_STATES), key=namespace_of):
-        cluster = namespace_of(item)
-        addon = _metadata(item)
+    for state in sorted(facts.of(FactSource.ADDON_STATES), key=namespace_of):
+        cluster = namespace_of(state)
+        addon = _metadata(state)
         yield from _deletion(facts, f"ManagedClusterAddOn {ADDON_NAME}", addon, cluster)
         work = works.get(cluster)
         if work is not None:
             yield from _deletion(facts, f"ManifestWork {WORK_NAME}", work, cluster)
+        # Argo CD applies the two in one sync, but a cluster that just joined may be in between.
         elif not addon.deleting and facts.inputs.now.timestamp() - addon.created >= LATE.seconds:
             delete = facts.command("-n", cluster, "delete", "managedclusteraddon", ADDON_NAME)
             yield warning(
@@ -94,6 +95,7 @@ def _deletion(
     """Reports a deletion that has not ended in time."""
     if metadata.deletion_timestamp is None:
         return
+    # A finalizer of OCM keeps the object until the cluster has removed what is there.
     age = facts.inputs.now - metadata.deletion_timestamp
     if age >= LATE:
         yield warning(

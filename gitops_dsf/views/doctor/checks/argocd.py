@@ -74,20 +74,21 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     versions = _versions(facts)
     # Only this controller reads PlacementDecisions; the versions of the others matter only if they
     # differ.
-    known = {
-        name: version for name, version in versions.items() if APPLICATIONSET_CONTROLLER in name
-    }
-    without = _controllers_without(facts, known)
+    controllers: dict[str, Version] = {}
+    for name, version_of_program in versions.items():
+        if APPLICATIONSET_CONTROLLER in name:
+            controllers[name] = version_of_program
+    without = _controllers_without(facts, controllers)
     if without:
         yield _version_unknown(facts, without)
-    if not known:
+    if not controllers:
         if not without:
             yield unknown(
                 "the version of the ApplicationSet controller is not known: namespace"
                 f" {facts.argocd_namespace} has no Deployment of it; {MINIMUM} or newer is needed"
             )
         return
-    old = sorted(f"{name} {version}" for name, version in known.items() if version < MINIMUM)
+    old = sorted(f"{name} {version}" for name, version in controllers.items() if version < MINIMUM)
     if old:
         yield error(
             f"{names_text(old)} is older than {MINIMUM}: it fails on a number in a"
@@ -95,7 +96,7 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             _install(facts),
         )
         return
-    lowest = min(known.values())
+    lowest = min(controllers.values())
     mixed = sorted(f"{name} {version}" for name, version in versions.items() if version != lowest)
     if mixed:
         yield warning(
@@ -156,6 +157,8 @@ def policy(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does Argo CD obey an ApplicationSet that says it never deletes?"""
     data = (facts.one(FactSource.ARGOCD_PARAMETERS) or {}).get("data") or {}
     forced = str(data.get(POLICY) or "")
+    # Without a policy for all, Argo CD 3.6.1 obeys each set's own. With one it does only if the
+    # override is on.
     if str(data.get(OVERRIDE) or "") != "true":
         # These two delete Applications, whatever the set's own policy is.
         if forced in {"sync", "create-delete"}:
@@ -190,6 +193,7 @@ def _set_parameter(facts: DoctorFacts, patch: str) -> str:
 def settings(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does Argo CD judge the health of OCM's kinds, and track its own objects by annotation?"""
     data = (facts.one(FactSource.ARGOCD_SETTINGS) or {}).get("data") or {}
+    # Annotation is the default since Argo CD 3.0.
     if str(data.get(TRACKING) or "annotation") == "label":
         patch = f'{{"data":{{"{TRACKING}":"annotation"}}}}'
         yield warning(
@@ -256,12 +260,18 @@ def _application(facts: DoctorFacts, application: HubObject) -> Iterator[DoctorF
 
 def _refusals(status: HubObject) -> list[str]:
     """What the AppProject does not allow, each message once."""
-    messages = {str(result.get("message")) for result in _sync_results(status)}
-    return sorted(message for message in messages if REFUSED in message)
+    messages: set[str] = set()
+    for result in _sync_results(status):
+        message = str(result.get("message"))
+        if REFUSED in message:
+            messages.add(message)
+    return sorted(messages)
 
 
 def _wrong_objects(status: HubObject) -> Iterator[_WrongObject]:
     """The objects of an Application that are not as they should be."""
+    # Two lists tell half each: `resources` that an object differs, and the result of the last sync
+    # why it could not be applied.
     failures: dict[tuple[str, ...], str] = {}
     for result in _sync_results(status):
         if result.get("status") == "SyncFailed":

@@ -96,16 +96,19 @@ def _controller(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[Do
         )
     if not controllers:
         return
-    wanted = sorted(name_of(secret) for secret in secrets if not _is_skipped(secret))
-    if wanted:
-        annotate = ("annotate", "--overwrite", "secret", wanted[0])
+    # `argocd-agentctl agent create` writes the annotation, and somebody may have removed it: then
+    # the controller of the hub and the agent both apply the Application.
+    deployed = sorted(name_of(secret) for secret in secrets if not _is_skipped(secret))
+    if deployed:
+        annotate = ("annotate", "--overwrite", "secret", deployed[0])
         yield warning(
-            f"{names_text(wanted)}: the Application controller of the hub deploys to this cluster,"
-            " as its argocd-agent does",
+            f"{names_text(deployed)}: the Application controller of the hub deploys to this"
+            " cluster, as its argocd-agent does",
             facts.in_argocd(*annotate, f"{SKIP_RECONCILE_ANNOTATION}=true"),
         )
     for controller in controllers:
         version = version_of(controller)
+        # An image by digest has no version, and most Argo CDs are new enough.
         if version is not None and version < _MINIMUM:
             yield warning(
                 f"{name_of(controller)} {version} deploys to clusters of argocd-agents, because it"

@@ -34,12 +34,12 @@ _NO_CLUSTER: Final = re.compile(r'no entry for key "(?:labels|claims)"')
 
 def placements(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does OCM understand the rendered Placements?"""
-    ours: list[Placement] = []
+    rendered = 0
     for placement in facts.inputs.placements:
         if placement.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER:
-            ours.append(placement)
+            rendered += 1
             yield from _placement(facts, placement)
-    yield ok(f"OCM understands {plural(len(ours), 'rendered Placement')}")
+    yield ok(f"OCM understands {plural(rendered, 'rendered Placement')}")
 
 
 def _placement(facts: DoctorFacts, placement: Placement) -> Iterator[DoctorFinding]:
@@ -63,18 +63,24 @@ def _placement(facts: DoctorFacts, placement: Placement) -> Iterator[DoctorFindi
 
 def application_sets(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Do the rendered ApplicationSets generate Applications?"""
-    ours = [item for item in facts.inputs.application_sets if item.rendered]
-    for application_set in ours:
+    rendered = 0
+    for application_set in facts.inputs.application_sets:
+        # Those that people wrote are theirs to judge.
+        if not application_set.rendered:
+            continue
+        rendered += 1
         if application_set.error:
             yield error(
                 f"ApplicationSet {application_set.name} generates nothing: {application_set.error}",
                 _application_set_fix(facts, application_set),
             )
-    yield ok(f"no error in {plural(len(ours), 'rendered ApplicationSet')}")
+    yield ok(f"no error in {plural(rendered, 'rendered ApplicationSet')}")
 
 
 def _application_set_fix(facts: DoctorFacts, application_set: ApplicationSet) -> str:
     message = application_set.error
+    # The words of the API server. Argo CD's own Role cannot list PlacementDecisions, and on
+    # OpenShift the ServiceAccount has another name than the one that is rendered by default.
     if "placementdecisions" in message and "forbidden" in message:
         return "add the ServiceAccount to spec.argocd.decisionReaders in gitops-dsf.yaml and render"
     # A merge keeps the number of the decision's clusters, so one that git does not list has no
@@ -172,8 +178,8 @@ def _pushed(facts: DoctorFacts) -> tuple[set[str], set[str]]:
     pushed = set[str]()
     for application_set in facts.inputs.application_sets:
         if application_set.rendered and not application_set.pulled:
-            namespace = application_set.namespace
-            pushed |= {f"{namespace}/{placement}" for placement in application_set.placements}
+            for placement in application_set.placements:
+                pushed.add(f"{application_set.namespace}/{placement}")
     decided = set[str]()
     eligible = set[str]()
     for view in facts.overview.placements:
@@ -192,6 +198,8 @@ def _names(secret: HubObject, cluster: str) -> bool:
     if agent:
         return agent == cluster
     metadata = secret["metadata"]
+    # `argocd cluster add` writes the name of the cluster into the data alone. So everything is
+    # compared into which other tools and guides put it.
     labels = (metadata.get("labels") or {}).values()
     annotations = (metadata.get("annotations") or {}).values()
     usual = {

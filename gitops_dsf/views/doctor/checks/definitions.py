@@ -40,6 +40,7 @@ def crds(facts: DoctorFacts) -> Iterator[DoctorFinding]:
                 f"write delivery.crds: Rendered {_CHANGE}, unless another program owns the CRDs",
             )
         return
+    # The managed fields of the CRD name its writers, unless somebody removed them.
     owners = names_text(writers_of(definition)) or "another program"
     if renders:
         yield error(

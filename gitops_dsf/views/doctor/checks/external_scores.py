@@ -21,6 +21,7 @@ def scores(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         everywhere = presence_of(dimension, column, snapshot.clusters, now=facts.inputs.now)
         listed = facts.command("get", "addonplacementscores", "-A")
         show = f"{listed}  # is the add-on that publishes {resource} installed?"
+        # Nowhere at all is mostly a misspelt name, which no condition of OCM 1.2.1 reports.
         if not everywhere.published and not everywhere.expired:
             yield error(
                 f"no cluster has {name}, by which {names_text(ranked)} ranks: each counts as 0",
@@ -58,7 +59,7 @@ def _well(facts: DoctorFacts, name: str, resource: str, there: Presence) -> str:
                 oldest[metadata["namespace"]] = changed
     if not oldest:
         return f"{name} is on {clusters} and never expires"
-    cluster = min(oldest, key=lambda one: (oldest[one], one))
+    cluster = min(oldest, key=lambda name: (oldest[name], name))
     age = age_text(facts.inputs.now.timestamp() - oldest[cluster])
     return (
         f"{name} is on {clusters} and never expires; the one of {cluster} is unchanged for {age},"

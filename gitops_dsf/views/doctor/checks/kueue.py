@@ -77,15 +77,15 @@ def settings(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             f"upgrade Kueue to {MINIMUM} or newer",
         )
     config = facts.one(FactSource.KUEUE_SETTINGS)
-    written = ((config or {}).get("data") or {}).get(SETTINGS_KEY)
-    if not isinstance(written, dict):
+    configuration = ((config or {}).get("data") or {}).get(SETTINGS_KEY)
+    if not isinstance(configuration, dict):
         yield unknown(
             f"ConfigMap {KUEUE_NAMESPACE}/{SETTINGS} has no configuration that can be read, so the"
             " dispatcher is not known",
             f"write multiKueue.dispatcherName: {_INCREMENTAL} into the configuration of Kueue",
         )
         return
-    yield from _dispatcher(facts, written, _gates(written, deployments))
+    yield from _dispatcher(facts, configuration, _gates(configuration, deployments))
     yield ok(f"Kueue {version} offers each job to the best cluster first")
 
 
@@ -95,30 +95,38 @@ def configs(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     by_name = {config.metadata.name: config for config in facts.inputs.multi_kueue_configs}
     decisions = decided(facts.inputs.snapshot.decisions)
     clusters = set(map(name_of, facts.of(FactSource.MULTIKUEUE_CLUSTERS)))
-    for item in ordered:
-        yield from _config(facts, item, by_name.get(item.order.config))
-        names = decisions.get(item.placement.key, ())
+    for ordering in ordered:
+        yield from _config(facts, ordering, by_name.get(ordering.order.config))
+        key = ordering.placement.key
+        names = decisions.get(key, ())
         unserved = sorted(set(names) - clusters)
         if unserved:
-            yield warning(
-                f"{names_text(unserved)} of Placement {item.placement.key} have no"
-                " MultiKueueCluster, so they get no jobs"
-                if len(unserved) > 1
-                else f"{unserved[0]} of Placement {item.placement.key} has no MultiKueueCluster,"
-                " so it gets no jobs",
-                facts.command("get", "multikueueclusters")
-                + "  # OCM's kueue add-on makes them; each has the name of its ManagedCluster",
+            show = facts.command("get", "multikueueclusters")
+            fix = (
+                f"{show}  # OCM's kueue add-on makes them; each has the name of its ManagedCluster"
             )
+            if len(unserved) > 1:
+                yield warning(
+                    f"{names_text(unserved)} of Placement {key} have no MultiKueueCluster, so they"
+                    " get no jobs",
+                    fix,
+                )
+            else:
+                yield warning(
+                    f"{unserved[0]} of Placement {key} has no MultiKueueCluster, so it gets no"
+                    " jobs",
+                    fix,
+                )
         # A cluster without a MultiKueueCluster is never listed, so it takes no place.
-        if len(set(names) & clusters) > MAX_CLUSTERS:
+        served = len(set(names) & clusters)
+        if served > MAX_CLUSTERS:
             yield warning(
-                f"{len(set(names) & clusters)} clusters are decided for Placement"
-                f" {item.placement.key}, and a MultiKueueConfig takes {MAX_CLUSTERS}: the worst"
-                " ones get no jobs",
+                f"{served} clusters are decided for Placement {key}, and a MultiKueueConfig takes"
+                f" {MAX_CLUSTERS}: the worst ones get no jobs",
                 "choose fewer with clusterSets or clusterSelector of the ScoredPlacement",
             )
-        yield from _checks(facts, item)
-    yield from _left_over(facts, {item.order.config for item in ordered})
+        yield from _checks(facts, ordering)
+    yield from _left_over(facts, {ordering.order.config for ordering in ordered})
     if ordered:
         count = plural(len(ordered), "MultiKueueConfig")
         yield ok(f"{count} in the order of the scores")
@@ -127,22 +135,22 @@ def configs(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def _ordered(facts: DoctorFacts) -> list[_Ordered]:
-    items: list[_Ordered] = []
+    ordered: list[_Ordered] = []
     for placement in facts.inputs.placements:
         order = readable_order(placement)
         if order is not None:
-            items.append(_Ordered(placement=placement, order=order))
-    return items
+            ordered.append(_Ordered(placement=placement, order=order))
+    return ordered
 
 
-def _gates(written: HubObject, deployments: tuple[HubObject, ...]) -> dict[str, bool]:
+def _gates(configuration: HubObject, deployments: tuple[HubObject, ...]) -> dict[str, bool]:
     """The feature gates of the configuration, and of the flag.
 
     Kueue does not start if both set some (pkg/config/validation.go). So it does not matter which
     one wins here.
     """
     gates: dict[str, bool] = {}
-    in_file = written.get("featureGates")
+    in_file = configuration.get("featureGates")
     if isinstance(in_file, dict):
         gates = {str(name): bool(value) for name, value in in_file.items()}
     for deployment in deployments:
@@ -157,9 +165,9 @@ def _gates(written: HubObject, deployments: tuple[HubObject, ...]) -> dict[str, 
 
 
 def _dispatcher(
-    facts: DoctorFacts, written: HubObject, gates: dict[str, bool]
+    facts: DoctorFacts, configuration: HubObject, gates: dict[str, bool]
 ) -> Iterator[DoctorFinding]:
-    multi_kueue: Any = written.get("multiKueue")
+    multi_kueue: Any = configuration.get("multiKueue")
     if not isinstance(multi_kueue, dict):
         multi_kueue = {}
     edit = facts.command("-n", KUEUE_NAMESPACE, "edit", "configmap", SETTINGS)
@@ -200,31 +208,33 @@ def _dispatcher(
 
 
 def _config(
-    facts: DoctorFacts, item: _Ordered, config: MultiKueueConfig | None
+    facts: DoctorFacts, ordering: _Ordered, config: MultiKueueConfig | None
 ) -> Iterator[DoctorFinding]:
-    name = item.order.config
+    name = ordering.order.config
     if config is None:
         logs = facts.on_hub("logs", "-l", POD_LABEL)
         yield warning(
-            f"there is no MultiKueueConfig {name} for Placement {item.placement.key}: the"
+            f"there is no MultiKueueConfig {name} for Placement {ordering.placement.key}: the"
             " reconciler creates it with the first decided cluster that has a MultiKueueCluster",
             f"{logs}  # why it was not written",
         )
+    # The reconciler writes no config without its label: two writers of one list fight, and each
+    # change of the list can cost jobs.
     elif config.metadata.label(MANAGED_BY_LABEL) != RECONCILER:
         label = facts.command(
             "label", "multikueueconfig", name, "--overwrite", f"{MANAGED_BY_LABEL}={RECONCILER}"
         )
         yield error(
             f"the MultiKueueConfig {name} is somebody else's, so its clusters are not ordered by"
-            f" Placement {item.placement.key}",
+            f" Placement {ordering.placement.key}",
             f"{label}  # hands it over: first stop whoever writes it, or name another config in"
             " multiKueue",
         )
 
 
-def _checks(facts: DoctorFacts, item: _Ordered) -> Iterator[DoctorFinding]:
+def _checks(facts: DoctorFacts, ordering: _Ordered) -> Iterator[DoctorFinding]:
     """Whether jobs come to the config, and whether OCM's add-on writes it, too."""
-    name = item.order.config
+    name = ordering.order.config
     is_named = False
     for check in facts.of(FactSource.ADMISSION_CHECKS):
         spec = check.get("spec") or {}
@@ -249,13 +259,13 @@ def _checks(facts: DoctorFacts, item: _Ordered) -> Iterator[DoctorFinding]:
         )
 
 
-def _left_over(facts: DoctorFacts, wanted: set[str]) -> Iterator[DoctorFinding]:
+def _left_over(facts: DoctorFacts, ordered_names: set[str]) -> Iterator[DoctorFinding]:
     """Configs of ours that no Placement orders any more. Jobs may still need them."""
     for config in facts.inputs.multi_kueue_configs:
         name = config.metadata.name
         # The reconciler deletes no config: running jobs of an AdmissionCheck that names it hang
         # then.
-        if name not in wanted and config.metadata.label(MANAGED_BY_LABEL) == RECONCILER:
+        if name not in ordered_names and config.metadata.label(MANAGED_BY_LABEL) == RECONCILER:
             delete = facts.command("delete", "multikueueconfig", name)
             yield warning(
                 f"no Placement orders the MultiKueueConfig {name} any more: jobs go on by its last"

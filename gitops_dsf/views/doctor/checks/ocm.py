@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from packaging.version import Version
 
@@ -52,7 +52,9 @@ def installed(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     missing: list[str] = []
     for group, versions in GROUPS.items():
         served = facts.groups.get(group, ())
-        missing += [f"{group}/{version}" for version in versions if version not in served]
+        for version in versions:
+            if version not in served:
+                missing.append(f"{group}/{version}")
     if missing:
         yield error(
             f"the hub does not serve {names_text(missing)}", facts.clusteradm("init", "--wait")
@@ -87,8 +89,8 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 def _version_unknown(facts: DoctorFacts, deployments: list[str]) -> DoctorFinding:
     images = ("-o", "jsonpath={..containers[*].image}")
-    shown = deployments[:_MAX_NAMED]
-    look = facts.command("-n", NAMESPACE, "get", "deployments", *shown, *images)
+    # The first ones are enough: the programs of OCM come from one bundle.
+    look = facts.command("-n", NAMESPACE, "get", "deployments", *deployments[:_MAX_NAMED], *images)
     return warning(
         f"the version of {names_text(deployments)} is not known, because the images have no tag"
         f" with a version: OCM {MINIMUM} or newer is needed; an older one lets one cluster act as"
@@ -113,13 +115,17 @@ def features(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     # OCM that was installed without its operator has its gates in the flags of its Deployments.
     flags = list(chain.from_iterable(map(_feature_flags, deployments)))
     for gate, (section, consequence) in GATES.items():
-        written = (spec.get(section) or {}).get("featureGates") or ()
-        # The default of `mode` in the ClusterManager's CRD is Disable.
-        modes = {item.get("mode", "Disable") for item in written if item.get("feature") == gate}
-        if modes - {"Enable"} or any(f"{gate}=false" in flag for flag in flags):
-            # A merge patch replaces the whole list, so it has the other gates.
-            others = [dict(item) for item in written if item.get("feature") != gate]
-            gates = [*others, {"feature": gate, "mode": "Enable"}]
+        is_off = any(f"{gate}=false" in flag for flag in flags)
+        # A merge patch replaces the whole list, so it has the other gates.
+        gates: list[dict[str, Any]] = []
+        for feature in (spec.get(section) or {}).get("featureGates") or ():
+            if feature.get("feature") != gate:
+                gates.append(dict(feature))
+            # The default of `mode` in the ClusterManager's CRD is Disable.
+            elif feature.get("mode", "Disable") != "Enable":
+                is_off = True
+        if is_off:
+            gates.append({"feature": gate, "mode": "Enable"})
             patch = json.dumps({"spec": {section: {"featureGates": gates}}}, separators=(",", ":"))
             yield error(
                 f"feature gate {gate} is off: {consequence}",
@@ -148,6 +154,7 @@ def clusters(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 def _cluster(facts: DoctorFacts, name: str) -> Iterator[DoctorFinding]:
     cluster = facts.inputs.snapshot.clusters.get(name)
+    # OCM is deleting the add-on of a cluster that is gone; `agents-left` reports what stays.
     if cluster is None:
         return
     available = cluster.condition(AVAILABLE_CONDITION)

@@ -53,6 +53,7 @@ def _unowned(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     views = {view.scorer.resource: view for view in facts.overview.scorers}
     orphans = {_ScoreKey(*pair) for pair in facts.inputs.unowned}
     for name, view in views.items():
+        # A scorer on the hub needs no agent: one program scores all clusters.
         keepers = facts.inputs.snapshot.clusters if view.scorer.on_hub else facts.inputs.addons
         empty = view.unusual.get(ScoreState.EMPTY, ())
         # An object without items ranks nothing: OCM counts it as 0, as if it were not there.
@@ -98,16 +99,17 @@ def _unexpected(facts: DoctorFacts) -> Iterator[DoctorFinding]:
                 clusters.append(name)
         if not clusters:
             continue
+        # OCM counts such a score like any other, so the mask or the suspension has no effect.
         fix = facts.in_each(clusters[:MAX_COMMANDS], "delete", SCORE_PLURAL, scorer.resource)
-        where = names_text(clusters)
+        names = names_text(clusters)
         if scorer.spec.suspend:
             yield warning(
-                f"{scorer.name} is suspended, and its score is still there on {where}", fix
+                f"{scorer.name} is suspended, and its score is still there on {names}", fix
             )
         else:
             yield warning(
                 f"{scorer.name} is excluded by selector or mask, and its score is still there on"
-                f" {where}",
+                f" {names}",
                 fix,
             )
 
@@ -134,5 +136,9 @@ def _show(facts: DoctorFacts, cluster: str, name: str) -> str:
 
 def _written_by_others(facts: DoctorFacts) -> set[_ScoreKey]:
     """Scores that another program owns."""
-    keys = {_ScoreKey(cluster, name) for cluster, name in facts.inputs.foreign}
-    return keys | {_ScoreKey(cluster, name) for cluster, name, _ in facts.inputs.contested}
+    keys = set[_ScoreKey]()
+    for cluster, name in facts.inputs.foreign:
+        keys.add(_ScoreKey(cluster, name))
+    for cluster, name, _ in facts.inputs.contested:
+        keys.add(_ScoreKey(cluster, name))
+    return keys

@@ -33,6 +33,7 @@ def moves(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         yield ok("no Placement is paced")
         return
     unread = facts.missing(HubPart.MOVES)
+    # A ledger that this user may not read says nothing of the reconciler, which reads it itself.
     if unread is not None and unread.refused:
         yield unknown(str(unread), RIGHTS)
         return
@@ -101,6 +102,7 @@ def refuges(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         if not clusters or not _wants_refuge(placement):
             continue
         count += 1
+        # A refuge on one of its own clusters is as none: when that one fails, it draws nowhere.
         if published.get(placement.key) in {None, *clusters}:
             others = set(facts.overview.eligible.get(placement.key, ())) - set(clusters)
             if others - held[placement.key]:

@@ -10,6 +10,7 @@ from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import name_of
 
+# An HTTP date has whole seconds, and an answer can be slow. Less than this is no finding.
 CLOCK_WARNING_SECONDS: Final = 30.0
 CLOCK_ERROR_SECONDS: Final = 300.0
 """A short TTL is 900 s, so this costs a third of it, and certificates start to be rejected."""
@@ -30,6 +31,7 @@ def reconciler(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             f"no reconciler leads: {'; '.join(reasons)}",
             f"{describe}  # the image is spec.reconciler.image in gitops-dsf.yaml",
         )
+    # Without a Lease the log of a pod says more than the command that would install it.
     elif lease is None and pods:
         yield warning(
             f"no reconciler ever led; pod {name_of(pods[0])} is there",

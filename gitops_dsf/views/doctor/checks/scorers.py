@@ -53,12 +53,19 @@ def scorer_list(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def _all_scorers(views: Sequence[ScorerView]) -> str:
-    apis = [view for view in views if not view.scorer.scored_by_query]
-    probed = sum(bool(view.scorer.health) for view in apis)
-    inactive = sum(view.scorer.health == "Inactive" for view in views)
+    without_api = 0
+    probed = 0
+    inactive = 0
+    for view in views:
+        inactive += view.scorer.health == "Inactive"
+        # Without an API there is nothing to probe; its health says whether there are scores.
+        if view.scorer.scored_by_query:
+            without_api += 1
+        else:
+            probed += bool(view.scorer.health)
     parts = [plural(len(views), "scorer")]
-    if len(apis) < len(views):
-        parts[0] += f" ({len(views) - len(apis)} without a scoring API)"
+    if without_api:
+        parts[0] += f" ({without_api} without a scoring API)"
     parts.append(f"{probed} of them probed by the reconciler")
     parts.append(f"{inactive} Inactive: see scores-fresh" if inactive else "nothing wrong")
     return ", ".join(parts)
@@ -75,6 +82,7 @@ def _scorer(facts: DoctorFacts, view: ScorerView) -> Iterator[DoctorFinding]:
     describe = facts.on_hub("describe", "dynamicscorer", name)
     healthy = view.scorer.condition("Healthy")
     synced = view.scorer.condition("ConfigSynced")
+    # Only the hub asks: agents may reach an API that the hub does not, so this is no error.
     if view.scorer.health == "Inactive" and not view.scorer.scored_by_query:
         yield warning(
             f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}",
@@ -123,6 +131,7 @@ def freshness(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         if view.suspended:
             continue
         tally.published.extend(view.expected.intersection(view.published))
+        # What an agent explains is not guessed at below.
         explained = view.failures.keys() & view.expected
         yield from _explained(facts, view)
         waiting = view.unusual.get(ScoreState.WAITING, ())
@@ -237,9 +246,9 @@ def _on_hub(
     """A scorer on the hub: one process and one query for all clusters."""
     for state, clusters in clusters_by_state.items():
         if clusters:
-            where = names_text(sorted(clusters))
+            names = names_text(sorted(clusters))
             yield warning(
-                f"{scorer}, which runs on the hub: {state} on {where}, and counts as 0: the hub"
+                f"{scorer}, which runs on the hub: {state} on {names}, and counts as 0: the hub"
                 " scorer is down, or its source has no series of them",
                 facts.on_hub("logs", f"deployment/{HUB_SCORER}"),
             )

@@ -16,6 +16,7 @@ def tokens(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     views = facts.overview.scorers
     needing = [view for view in views if view.scorer.secrets and not view.suspended]
     for view in needing:
+        # Where a score is there, its token works, so only what is missing is worth a look.
         lacking = _lacking(facts, view)
         if not view.scorer.on_hub:
             yield from _on_clusters(facts, view, lacking)

@@ -43,6 +43,7 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     # A Deployment that was scaled to 0 writes nothing, so it may stay.
     running = list(filter(_has_replicas, deployments))
     works = sorted(map(namespace_of, facts.of(FactSource.UPSTREAM_WORKS)))
+    # With delivery.mode UpstreamController ours is not installed on purpose.
     if not is_ours(facts):
         if running or _is_defined(facts) or works:
             yield ok("the upstream add-on runs, and ours does not")
@@ -115,7 +116,7 @@ def _unbind(facts: DoctorFacts) -> str:
                 namespaces.add(str(placement.get("namespace")))
     if not namespaces:
         # Its agents were installed by hand.
-        clusters = [namespace_of(state) for state in facts.of(FactSource.UPSTREAM_ADDON_STATES)]
+        clusters = list(map(namespace_of, facts.of(FactSource.UPSTREAM_ADDON_STATES)))
         delete = ("delete", "managedclusteraddon", UPSTREAM_ADDON)
         return facts.in_each(clusters[:MAX_COMMANDS], *delete)
     unbind = facts.in_each(sorted(namespaces), "delete", "managedclustersetbinding", "global")

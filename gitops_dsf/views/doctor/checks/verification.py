@@ -53,7 +53,10 @@ def verification(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         yield _failed(failed)
     # A new copy has no score for a while, and a move that is late has said why.
     moving = {move.placement for move in queue.under_way}
-    settled = {key: value for key, value in verifications.items() if key not in moving}
+    settled: dict[str, Verification] = {}
+    for key, verification_of_key in verifications.items():
+        if key not in moving:
+            settled[key] = verification_of_key
     yield from _without_scores(facts, settled)
     yield ok(f"{plural(len(verifications), 'Placement')} with verified moves")
 
@@ -97,6 +100,7 @@ def _without_scores(
     for view in facts.overview.scorers:
         # Scorers, clusters and agents that are new publish their first scores within minutes.
         waiting[view.scorer.resource] = frozenset(view.unusual.get(ScoreState.WAITING, ()))
+    # Reported before a move needs it: with a dead scorer both copies would stay, and the pace stop.
     missing: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for key, verification_of_key in sorted(verifications.items()):
         for check in verification_of_key.checks:
@@ -104,11 +108,11 @@ def _without_scores(
                 score = facts.inputs.snapshot.published(check.resource, cluster)
                 if value_of(score, check, now=now) is None:
                     missing[check.scorer, _why(score, check)].add(cluster)
-    for (scorer, why), names in sorted(missing.items()):
+    for (scorer, reason), names in sorted(missing.items()):
         yield warning(
             f"{scorer} verifies moves and has no score that counts on"
             f" {plural(len(names), 'cluster')} where its applications run"
-            f" ({names_text(sorted(names))}): {why}",
+            f" ({names_text(sorted(names))}): {reason}",
             f"gitops-dsf status --scorer {scorer} --all  # has the reason of each cluster",
         )
 

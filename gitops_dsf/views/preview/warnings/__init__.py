@@ -39,6 +39,7 @@ def warnings_of(
     yield from manual_step_warnings(base, head, hub.snapshot)
     yield from name_warnings(base, head)
     yield from _rescored_warnings(rescored, head, rescored_percent)
+    # Without a hub the filters are all that is known, and with one the decisions say more.
     if hub.snapshot is None:
         yield from filter_warnings(base, head)
         return

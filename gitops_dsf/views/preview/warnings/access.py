@@ -22,6 +22,7 @@ class _Receipt(NamedTuple):
 
 def access_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
     """Everything that gets access only by the change."""
+    # In a new fleet everything has access for the first time, and a warning of all says nothing.
     if base is None:
         return
     yield from _hosts(base, head)
@@ -129,6 +130,7 @@ def _receivers(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
             f"the agents of {plural(len(gained), 'cluster')} get a receiver for OpenTelemetry"
             f" metrics, to which pods of {pushing} may push: {names_text(gained)}"
         )
+    # Clusters that had a receiver already: on the others the namespaces are in the warning above.
     new_namespaces = set(settings.collector_namespaces)
     settings_before = base.repository.spec.agent.open_telemetry
     if settings_before is not None:

@@ -24,6 +24,7 @@ def arrival_warnings(
     arriving = defaultdict[str, list[str]](list)
     could_be_paced = defaultdict[str, list[str]](list)
     for move in moves:
+        # Where it goes is open, so nobody can say what arrives with it.
         if move.target == UNKNOWN:
             continue
         # A pace holds only what has a cluster already.

@@ -42,8 +42,12 @@ def _expired_warnings(hub: HubData, snapshot: Snapshot) -> Iterator[str]:
     # Thousands of scores share a few times, so each time is compared once.
     ends: Counter[datetime | None] = Counter()
     for column in snapshot.scores.values():
-        ends.update(score.valid_until for score in column.values())
-    count = sum(number for until, number in ends.items() if expired(until, hub.now))
+        for score in column.values():
+            ends[score.valid_until] += 1
+    count = 0
+    for until, number in ends.items():
+        if expired(until, hub.now):
+            count += number
     if not count:
         return
     if snapshot.skipped:
@@ -65,10 +69,11 @@ def _with_other_labels(snapshot: Snapshot, head: CheckedFleet) -> list[str]:
     An inventory holds only a part of a cluster's labels, so a label that only the hub has
     contradicts nothing.
     """
-    written = {cluster.metadata.name: cluster.metadata.labels for cluster in head.clusters}
+    in_git = {cluster.metadata.name: cluster.metadata.labels for cluster in head.clusters}
     names = []
     for name, facts in snapshot.clusters.items():
+        # None in a snapshot that leaves labels out, which contradicts nothing either.
         on_hub = facts.metadata.labels
-        if on_hub is not None and not written.get(name, {}).items() <= on_hub.items():
+        if on_hub is not None and not in_git.get(name, {}).items() <= on_hub.items():
             names.append(name)
     return sorted(names)

@@ -28,9 +28,13 @@ def manual_step_warnings(
 
 def _bootstrap_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
     """Warns of changes in rendered/argocd, which people apply."""
+    # Argo CD does not apply these objects, because they say what it may apply.
     before = _bootstrap(base)
     after = _bootstrap(head)
-    changed = sorted(key for key in after if before.get(key) != after[key])
+    changed: list[str] = []
+    for key in sorted(after):
+        if before.get(key) != after[key]:
+            changed.append(key)
     gone = sorted(before.keys() - after.keys())
     if changed:
         yield (

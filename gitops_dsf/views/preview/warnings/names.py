@@ -13,6 +13,7 @@ def name_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str
     OCM ranks by it as soon as Argo CD has applied the Placement. The agents get their configuration
     up to 90 seconds later.
     """
+    # The first scores of a new fleet have no older name by which anything ranks.
     if base is None:
         return
     renamed = []

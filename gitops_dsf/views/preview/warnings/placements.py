@@ -24,11 +24,11 @@ def filter_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[s
         if verdict.outcome is not Outcome.SCHEDULED:
             yield f"{key}: {_outcome_text(verdict)}"
         elif not verdict.scores:
-            why = _why_no_cluster(verdict)
+            reason = _why_no_cluster(verdict)
             if key in placements_before:
-                yield f"{key} is left with no cluster: {why}"
+                yield f"{key} is left with no cluster: {reason}"
             else:
-                yield f"{key} (new) is left with no cluster: {why}"
+                yield f"{key} (new) is left with no cluster: {reason}"
 
 
 def few_clusters_warnings(pairs: Iterable[VerdictPair]) -> Iterator[str]:
@@ -84,6 +84,7 @@ def _why_no_cluster(verdict: Verdict) -> str:
         return verdict.satisfied.message if verdict.satisfied else "no cluster set is bound"
     if not verdict.candidates:
         return f"no cluster in {', '.join(verdict.cluster_sets)}"
+    # The most frequent reason: one line cannot name why each of a thousand clusters is out.
     reasons = Counter(f"{drop.filter}: {drop.reason}" for drop in verdict.dropped.values())
     if not reasons:
         return "numberOfClusters is 0"
@@ -116,8 +117,11 @@ def _close(
             flips.append((change, f"{explanation.nearest} on {explanation.cluster}"))
     if flips:
         # Of two equal changes the first one is named, that of the cluster that would be left.
-        _, what = min(flips, key=lambda flip: flip[0])
-        yield f"{verdict.placement} is close to moving from {last} to {rival}: it does when {what}"
+        _, flip_text = min(flips, key=lambda flip: flip[0])
+        yield (
+            f"{verdict.placement} is close to moving from {last} to {rival}: it does when"
+            f" {flip_text}"
+        )
 
 
 def _has_scores(verdict: Verdict) -> bool:
