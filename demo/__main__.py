@@ -71,6 +71,7 @@ def emptied(folder: Path) -> Iterator[Path]:
     """
     root = folder.resolve()
     marker = root / MARKER
+    # Everything below is deleted, so the folder must be empty, or one that a demo made.
     if root.exists() and not marker.is_file() and (not root.is_dir() or any(root.iterdir())):
         raise GitopsDsfError(
             f"{root} is there and no demo made it: remove it, or name another folder with --out"
@@ -84,6 +85,8 @@ def emptied(folder: Path) -> Iterator[Path]:
         ) from error
     with lock:
         try:
+            # The system gives up the lock when this process ends in any way, even by SIGKILL; a
+            # file with a PID would stay, and could name another process by then.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise GitopsDsfError(
@@ -91,6 +94,7 @@ def emptied(folder: Path) -> Iterator[Path]:
                 " --out"
             ) from error
         for path in root.iterdir():
+            # The marker stays: it is the file that is locked. A new one could be locked by another.
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             elif path.name != MARKER:
@@ -106,6 +110,7 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
         )
     started = time.monotonic()
     narrator = Narrator(sys.stdout, steps=STEPS)
+    # The stack closes in reverse order: programs and networks end before the folder is unlocked.
     with ExitStack() as stack:
         folder = stack.enter_context(emptied(args.out))
         pace = FULL
@@ -118,8 +123,10 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
         )
         Story(stage, narrator).run()
         (folder / "history.json").write_bytes(msgspec.json.encode(stage.history))
-        tries = (f"    {line}" for line in commands(folder))
-        narrator.plain("", f"  {shown(folder)}/ stays. To try:", *tries)
+        narrator.plain("", f"  {shown(folder)}/ stays. To try:")
+        for command in commands(folder):
+            narrator.plain(f"    {command}")
+        # The stack would stop them, too, but only here can their number be told.
         count = stage.programs.stop()
         narrator.plain("", f"  {count} programs ended after {time.monotonic() - started:.0f} s.")
     return 0

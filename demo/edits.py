@@ -14,6 +14,8 @@ def rank_by_scoring_apis(fleet: FleetRepository) -> None:
     """Ranks the application by the forecast and the prices, in place of the query."""
     ranked = "".join(f"    - scorer: {name}\n" for name in SCORERS)
     fleet.edit(APPLICATION_FILE, f"    - scorer: {QUERY_SCORER}\n", ranked)
+    # A mean of two scores differs less than one score: after the peak of the load, another cluster
+    # leads by fewer than 20 points, which would hold the application.
     fleet.edit(APPLICATION_FILE, "stickiness: 20 ", "stickiness: 15 ")
 
 
@@ -25,6 +27,7 @@ def write_scale_wrong(fleet: FleetRepository) -> None:
 def write_scale_right(fleet: FleetRepository) -> None:
     """Puts the ends of the narrow scale right."""
     fleet.edit(SCORER_FILE, "    min: 7\n    max: 3\n", "    min: 3\n    max: 7\n")
+    # The comment of the scale would not be true any more.
     fleet.edit(
         SCORER_FILE,
         "free becomes 100, 20 cents become 1",

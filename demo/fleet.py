@@ -21,6 +21,8 @@ SCORING_APIS: Final = Path(__file__).with_name("scoringapis")
 """Scorers that are added in the course of the demo."""
 _REPLACED: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
 COMMAND_SECONDS: Final = 60
+# -P, because -m puts the current folder first in sys.path: a file of the fleet, such as
+# yaml.py, would be imported in place of a module.
 PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")
 """The `gitops-dsf` command of this installation."""
 
@@ -28,8 +30,10 @@ PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")
 _GIT_SETTINGS: Final = (
     *("-c", "user.name=Platform Team"),
     *("-c", "user.email=platform@example.com"),
+    # A signature may ask for a passphrase, which nobody could type.
     *("-c", "commit.gpgSign=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
+    # git starts it in the background, where it could outlive the demo.
     *("-c", "gc.auto=0"),
 )
 
@@ -55,6 +59,7 @@ class FleetRepository:
             at=self.root.parent,
         )
         git = [
+            # `git init --initial-branch` needs git 2.28; this is the same on every git.
             self.git("init", "--quiet"),
             self.git("symbolic-ref", "HEAD", f"refs/heads/{BRANCH}"),
         ]
@@ -111,16 +116,21 @@ class FleetRepository:
 
     def works(self) -> dict[str, Path]:
         """The rendered ManifestWorks by cluster."""
-        paths = sorted(self.root.glob("rendered/works-*/*.manifestwork.yaml"))
-        return {path.name.removesuffix(".manifestwork.yaml"): path for path in paths}
+        works: dict[str, Path] = {}
+        for path in sorted(self.root.glob("rendered/works-*/*.manifestwork.yaml")):
+            works[path.name.removesuffix(".manifestwork.yaml")] = path
+        return works
 
     def _run(self, command: list[str], *, shown: str, at: Path, expect: int = 0) -> Command:
-        environment = {
-            name: value for name, value in os.environ.items() if not name.startswith("GIT_")
-        }
+        environment: dict[str, str] = {}
+        for name, value in os.environ.items():
+            # In a hook of git, GIT_DIR and GIT_INDEX_FILE name the repository of the hook.
+            if not name.startswith("GIT_"):
+                environment[name] = value
         environment |= {
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
+            # The narrator has a style of its own for the output of commands.
             "NO_COLOR": "1",
         }
         try:
@@ -128,8 +138,10 @@ class FleetRepository:
                 command,
                 cwd=at,
                 env=environment,
+                # A command that asks must fail and not wait: its question would be shown too late.
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
+                # Findings are on stdout and their number on stderr: a terminal shows them together.
                 stderr=subprocess.STDOUT,
                 text=True,
                 timeout=COMMAND_SECONDS,

@@ -86,6 +86,7 @@ class History:
 
 def _reason(origin: tuple[str, ...], after: Observation) -> str:
     points = after.points
+    # With several clusters, the sentence is about the best of them.
     best = max(after.chosen, key=lambda name: points.get(name, float("-inf")))
     if not origin:
         return f"First decision: {best} has the most points, {points[best]:.1f}"
@@ -104,6 +105,7 @@ def _against(lead: float, stickiness: float) -> str:
 
     Of equal sums OCM takes the first name.
     """
+    # Points are quotients of whole sums, and so equal sums can differ in the last digit.
     if math.isclose(lead, stickiness, abs_tol=1e-9):
         return f"exactly the stickiness of {stickiness:g}: a tie, which OCM decides by name"
     if lead > stickiness:
@@ -125,6 +127,7 @@ class Recording:
 
     def add(self, now: float, raw: Mapping[str, Mapping[str, float]]) -> None:
         """Adds raw scores by cluster, then by score name."""
+        # Never down: a backtest must not know at a second what was measured only after it.
         second = math.ceil(now)
         for cluster, scores in raw.items():
             for name, value in scores.items():
@@ -138,6 +141,7 @@ class Recording:
     def span(self) -> tuple[int, int]:
         """The first second at which every series has a sample, and the last one."""
         series = self._samples.values()
+        # Scorers that are added later have no samples before, and a backtest needs all of them.
         first = max(min(samples) for samples in series)
         last = min(max(samples) for samples in series)
         return first, last
@@ -147,6 +151,7 @@ class Recording:
         rows: list[dict[str, Any]] = []
         for (name, cluster), samples in sorted(self._samples.items()):
             metric = {"__name__": METRIC, SCORE_NAME_LABEL: name, CLUSTER_LABEL: cluster}
+            # A Prometheus writes values as strings, because JSON has no NaN and no infinity.
             values = [(second, repr(value)) for second, value in samples.items()]
             rows.append({"metric": metric, "values": values})
         return {"status": "success", "data": {"resultType": "matrix", "result": rows}}

@@ -44,6 +44,7 @@ class Hub:
         self._scores = scores
         self._state = state
         self._decisions: tuple[PlacementDecision, ...] = ()
+        # A proxy of the user could not reach this machine's ports.
         self._client = httpx.Client(trust_env=False, timeout=2)
         self.agents: dict[str, str] = {}
         """`host:port` of the agents' metrics by cluster. Agents are added as they start."""
@@ -75,6 +76,7 @@ class Hub:
         """One pass of the placement controller. Its decisions are the input of the next pass."""
         now = datetime.now(UTC)
         published = self._published() or Snapshot(origin=str(self._scores))
+        # Steady counts the clusters of the last decision, and so the stickiness takes effect.
         state = hub_state(self._fleet, published, decisions=self._decisions)
         # The demo has one application, and so one Placement.
         placement = next(iter(applied(self._fleet).placements))
@@ -98,11 +100,15 @@ class Hub:
         if published is None:
             return {}
         snapshot = replace(published, decisions=self._decisions, observed_at=datetime.now(UTC))
+        # Written anew: a file of an earlier snapshot would be read as a part of this one.
         shutil.rmtree(self._state, ignore_errors=True)
         for path, content in files(snapshot, hub="demo"):
             (self._state / path).parent.mkdir(parents=True, exist_ok=True)
             (self._state / path).write_bytes(content)
-        return {cluster: self._raw(authority) for cluster, authority in self.agents.items()}
+        raw_scores: dict[str, dict[str, float]] = {}
+        for cluster, authority in self.agents.items():
+            raw_scores[cluster] = self._raw(authority)
+        return raw_scores
 
     def _published(self) -> Snapshot | None:
         """None until an agent has published something."""
@@ -119,6 +125,7 @@ class Hub:
         try:
             text = self._client.get(f"http://{authority}/metrics").text
         except httpx.HTTPError:
+            # As with a scrape that fails, the demo goes on. The recording fills the gap.
             return {}
         return {name: float(value) for name, value in _RAW.findall(text)}
 
@@ -134,11 +141,13 @@ def observation_of(verdict: Verdict, *, now: float, load: dict[str, float]) -> O
     sums = dict.fromkeys(verdict.scores or {}, 0)
     for name, weight, scores in verdict.prioritizer_scores:
         if name == _STEADY:
+            # It keeps a decision, and says nothing of how good a cluster is.
             steady += weight
             continue
         # `AddOn/<resource>/<score>`, as OCM names the prioritizer of a score.
         scores_by_resource[name.split("/")[1]] = dict(scores)
         for cluster in sums:
+            # OCM counts a score that is missing as 0.
             sums[cluster] += weight * scores.get(cluster, 0)
     return Observation(
         time=now,

@@ -14,6 +14,7 @@ _PARAGRAPH: Final = textwrap.TextWrapper(
     WIDTH,
     initial_indent="  ",
     subsequent_indent="  ",
+    # Names such as eu-west-1 and cpu-free must stay whole, so that they can be copied.
     break_on_hyphens=False,
     break_long_words=False,
 )
@@ -47,9 +48,9 @@ class Narrator:
                 self.plain(f"    {self._style('2', line)}")
             else:
                 self.plain("")
-        if len(output) > lines:
-            more = self._style("2", f"... {len(output) - lines} more lines")
-            self.plain(f"    {more}")
+        omitted = len(output) - lines
+        if omitted > 0:
+            self.plain("    " + self._style("2", f"... {omitted} more lines"))
 
     def line(self, text: str) -> None:
         """Shows a line about the current state."""
@@ -57,6 +58,7 @@ class Narrator:
 
     def plain(self, *lines: str) -> None:
         """Shows lines unchanged."""
+        # In a pipe Python keeps lines back, and whoever reads it would not see the demo live.
         print(*lines, sep="\n", file=self._out, flush=True)
 
     def placed(self, text: str) -> str:

@@ -25,6 +25,7 @@ from tests.support.threadserver import Handler, ThreadServer
 
 HOST: Final = "127.0.0.1"
 NOISE_PERCENT: Final = 0.8
+# Headers that belong to the connection between agent and proxy. The client writes its own.
 _OF_THE_CONNECTION: Final = frozenset(
     {
         "connection",
@@ -61,6 +62,8 @@ class ClusterLoad:
     def turn(self, to: float, *, seconds: float, now: float) -> None:
         """Starts a change of the load to ``to`` percent within ``seconds``."""
         past = [point for point in self.points if point[0] < now]
+        # The past stays, because agents ask for ranges. A change that is under way ends here, at
+        # the value that it has reached.
         self.points = [*past, (now, self.mean(now)), (now + seconds, to)]
 
     def mean(self, when: float) -> float:
@@ -72,6 +75,9 @@ class ClusterLoad:
 
     def at(self, when: float) -> float:
         """The percentage with a little noise, 0 to 100."""
+        # No random numbers: ranges that overlap must agree on a sample, as those of a metric store
+        # do. And no `hash`, which differs in each run of Python. The sum of two waves whose periods
+        # do not fit looks irregular.
         phase = zlib.crc32(self.cluster.encode()) % 7
         noise = (
             NOISE_PERCENT * (math.sin(when / 1.9 + phase) + math.sin(when / 0.7 + 2 * phase)) / 2
@@ -108,15 +114,18 @@ def network(load: ClusterLoad, services: Mapping[str, str]) -> Iterator[str]:
     """
 
     class Proxy(Handler):
+        # With HTTP/1.0 the agent would open a connection for each of its requests.
         protocol_version = "HTTP/1.1"
 
         def serve(self) -> None:
             body = self.body()
+            # A client of a proxy asks for the whole URL, and not only for its path.
             url = urlsplit(self.path)
             service = services.get(url.netloc)
             if service is not None:
                 self._forward(url._replace(netloc=service).geturl(), body)
             elif url.netloc == PROMETHEUS:
+                # A long query is posted as a form, as Prometheus permits.
                 parameters = dict(parse_qsl(f"{url.query}&{body.decode('utf-8', 'replace')}"))
                 status, content = answer(load, url.path, parameters, now=time.time())
                 self.send(status, json.dumps(content).encode())
@@ -124,11 +133,10 @@ def network(load: ClusterLoad, services: Mapping[str, str]) -> Iterator[str]:
                 self.send(502, f"{load.cluster} has no service {url.netloc}".encode())
 
         def _forward(self, target: str, body: bytes) -> None:
-            headers = [
-                (name, value)
-                for name, value in self.headers.items()
-                if name.lower() not in _OF_THE_CONNECTION
-            ]
+            headers: list[tuple[str, str]] = []
+            for name, value in self.headers.items():
+                if name.lower() not in _OF_THE_CONNECTION:
+                    headers.append((name, value))
             try:
                 response = client.request(self.command, target, content=body, headers=headers)
             except httpx.HTTPError as error:
@@ -137,6 +145,7 @@ def network(load: ClusterLoad, services: Mapping[str, str]) -> Iterator[str]:
             else:
                 self.send(response.status_code, response.content)
 
+    # Without the user's HTTP_PROXY, which does not know the scoring APIs of the demo.
     with httpx.Client(trust_env=False, timeout=30) as client, ThreadServer(Proxy) as server:
         yield server.authority
 
@@ -145,6 +154,7 @@ def answer(
     load: ClusterLoad, path: str, parameters: Mapping[str, str], *, now: float
 ) -> tuple[int, dict[str, Any]]:
     """Status and content of a response of the query API of a Prometheus."""
+    # YAML may fold a query into several lines.
     text = " ".join(parameters.get("query", "").split())
     if text not in QUERIES:
         error = f"the demo does not know {text!r}; it answers {'; '.join(QUERIES)}"
@@ -155,16 +165,17 @@ def answer(
         vector = [{"metric": labels, "value": [now, str(value)]}]
         return 200, {"status": "success", "data": {"resultType": "vector", "result": vector}}
     start = float(parameters["start"])
+    # Nothing is known of the future, so a range ends now.
     end = min(float(parameters["end"]), now)
     step = float(parameters["step"])
     labels = {}
     values: list[list[float | str]] = []
-    # Nothing is known of the future, so a range ends now.
     for index in range(int((end - start) // step) + 1):
         when = start + index * step
         labels, value = sample(load, when)
         values.append([when, str(value)])
     matrix: list[dict[str, Any]] = []
+    # A Prometheus leaves out a series without a sample.
     if values:
         matrix.append({"metric": labels, "values": values})
     return 200, {"status": "success", "data": {"resultType": "matrix", "result": matrix}}

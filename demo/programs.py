@@ -54,11 +54,13 @@ class Stop:
         """Sleeps. Raises StoppedError soon after a signal."""
         end = time.monotonic() + seconds
         self.check()
-        while (left := end - time.monotonic()) > 0:
-            time.sleep(min(left, _SLICE_SECONDS))
+        while (remaining := end - time.monotonic()) > 0:
+            # Python goes on with a sleep after a signal's handler, so a sleep must be short.
+            time.sleep(min(remaining, _SLICE_SECONDS))
             self.check()
 
     def _request(self, number: int, _frame: FrameType | None) -> None:
+        # An exception here could interrupt the start of a program, which then nobody would stop.
         self._number = number
 
 
@@ -88,18 +90,21 @@ class Programs:
         """
         self._logs.mkdir(parents=True, exist_ok=True)
         # No proxies, no credentials and no Python settings of the user.
-        base = {
-            key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ
-        }
+        base: dict[str, str] = {}
+        for key in ("PATH", "HOME", "LANG", "TMPDIR"):
+            if key in os.environ:
+                base[key] = os.environ[key]
         with self._log(name).open("wb") as out:
             self._running[name] = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
+                # `port` waits for a line of the log, which must not wait in a buffer of Python.
                 env={**base, "PYTHONUNBUFFERED": "1", **(environment or {})},
                 start_new_session=True,
             )
+        # Whoever ends the demo by SIGKILL finds here what it left behind.
         lines = (f"{process.pid} {name}\n" for name, process in self._running.items())
         self._register.write_text("".join(lines), "utf-8")
 
@@ -150,6 +155,7 @@ class Programs:
         Returns how many there were.
         """
         ending = [*reversed(self._running.values())]
+        # All at once, and then one wait for all: they end side by side.
         for process in ending:
             process.terminate()
         end = time.monotonic() + STOP_SECONDS

@@ -81,19 +81,21 @@ class Stage:
         self.programs = Programs(logs=folder / "logs", register=folder / "processes", stop=stop)
         stack.callback(self.programs.stop)
         self._stack = stack
-        self._volumes = {
-            cluster: ConfigMapVolume(folder / "volumes" / cluster) for cluster in loads
-        }
+        self._volumes: dict[str, ConfigMapVolume] = {}
+        for cluster in loads:
+            self._volumes[cluster] = ConfigMapVolume(folder / "volumes" / cluster)
         self._delivered: dict[str, dict[str, bytes]] = {}
         self._services: dict[str, str] = {}
 
     def start_scorers(self) -> dict[str, str]:
         """Starts each sample scorer as a process. Returns their `host:port` by score name."""
         for name, (folder, _) in SCORERS.items():
+            # Port 0: the system chooses one that is free, and the log says which.
             options: list[str | Path] = ["--app-dir", EXAMPLES / folder, "--port", "0"]
             command = [*PRODUCT, "scorer", "run", f"{folder}:app", *options]
             self.programs.start(f"scorer-{name}", command)
         authorities: dict[str, str] = {}
+        # In a second loop, so that all of them start side by side.
         for name, (_, service) in SCORERS.items():
             port = self.programs.port(f"scorer-{name}", r"running on http://127\.0\.0\.1:(\d+)")
             authorities[name] = f"{HOST}:{port}"
@@ -110,6 +112,7 @@ class Stage:
                 f"--config-dir={self._volumes[cluster].directory}",
                 f"--publish=dir:{self.folder / 'scores' / cluster}",
                 f"--metrics-address={HOST}:0",
+                # By default the first cycles are spread over 10 seconds.
                 "--splay=0",
             ]
             command = [sys.executable, "-P", "-m", "dsf_agent", "run", *flags]
@@ -127,10 +130,14 @@ class Stage:
         Returns the clusters whose configuration changed.
         """
         self.hub.apply(self.fleet.root)
-        wanted = {cluster: configmap_of(work) for cluster, work in self.fleet.works().items()}
-        changed = [cluster for cluster in wanted if wanted[cluster] != self._delivered.get(cluster)]
-        for cluster in changed:
-            self._volumes[cluster].swap(wanted[cluster])
+        wanted: dict[str, dict[str, bytes]] = {}
+        changed: list[str] = []
+        for cluster, work in self.fleet.works().items():
+            wanted[cluster] = configmap_of(work)
+            # As a kubelet: a ConfigMap with the same data does not change what is mounted.
+            if wanted[cluster] != self._delivered.get(cluster):
+                self._volumes[cluster].swap(wanted[cluster])
+                changed.append(cluster)
         self._delivered = wanted
         return changed
 
@@ -144,6 +151,7 @@ class Stage:
         Raises GitopsDsfError if a program has ended.
         """
         self.programs.check()
+        # First the decision, because the snapshot that is published has it.
         verdict = self.hub.decide()
         raw = self.hub.publish()
         now = time.time()

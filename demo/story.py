@@ -38,6 +38,8 @@ SETTLE_SECONDS: Final = 3.0
 
 def loads() -> dict[str, ClusterLoad]:
     """The clusters of the demo at the beginning."""
+    # Loads and prices are such that each step of the story comes true: eu-west-1 has the most free
+    # CPU and the dearest vCPUs, eu-north-1 the cheapest, and us-east-1 follows it closely in both.
     loads = [
         ClusterLoad(cluster="eu-west-1", percent=20.0, instance_type="m7i.large", cores=48),
         ClusterLoad(cluster="eu-north-1", percent=40.0, instance_type="m7g.large", cores=32),
@@ -76,6 +78,7 @@ class Story:
             "How clusters are scored and what runs where is YAML in git. `init` makes a repository"
             " that is valid as it is."
         )
+        # `init` lists its next steps, which the story takes itself.
         for command in self._fleet.create():
             self._narrator.command(command, lines=1)
 
@@ -119,9 +122,11 @@ class Story:
             " real one takes 60 to 90 s for a change). The agents see it, ask their Prometheus"
             " every second, and publish the values as AddOnPlacementScores, here as files."
         )
+        # Before that, a cluster whose agent was slow would count as 0.
         self._stage.programs.until(
             lambda: not self._stage.hub.pending(), what="every agent has published"
         )
+        # It writes the snapshot that the command reads.
         self._stage.observe()
         self._narrator.command(self._fleet.product("simulate", "--scores", "../hub"))
         self._narrator.paragraph(
@@ -154,6 +159,7 @@ class Story:
         rank_by_scoring_apis(self._fleet)
         self._narrator.command(self._fleet.git("diff", "--unified=0", APPLICATION_FILE))
         self._commit(f"Rank {APPLICATION} by the forecast and the prices")
+        # A move until now must not have this commit as its cause.
         self._stage.observe()
         self._stage.happened(f"commit {self._fleet.head()}: ranked by {' and '.join(SCORERS)}")
         self._stage.deliver()
@@ -180,10 +186,12 @@ class Story:
         self._narrator.command(self._fleet.git("checkout", "--quiet", "-b", "prices-count"))
         write_scale_wrong(self._fleet)
         self._narrator.line(f"... an editor changes {SCORER_FILE}: min: 7, max: 3")
+        # A demo in which the mistake passes must fail.
         self._narrator.command(self._fleet.product("validate", expect=1))
         write_scale_right(self._fleet)
         self._narrator.command(self._fleet.git("diff", "--unified=0", SCORER_FILE))
         self._commit("Let prices count: vcpu-cost from 3 to 7 cents")
+        # The commands took seconds, and the preview is to have the scores of now.
         self._stage.observe()
         self._narrator.paragraph(
             "CI comments on the pull request what would change, with the scores of this moment:"
@@ -207,13 +215,14 @@ class Story:
     def _was_previewed(self) -> bool:
         """Whether the last move is the one of the preview."""
         move = self._stage.history.moves[-1]
-        return any(
-            (told["from"], told["to"]) == (list(move.origin), list(move.target))
-            for told in self._previewed["comparison"]["moves"]
-        )
+        for previewed in self._previewed["comparison"]["moves"]:
+            if (previewed["from"], previewed["to"]) == (list(move.origin), list(move.target)):
+                return True
+        return False
 
     def _previewed_text(self) -> str:
         """What the preview says of the application."""
+        # The fleet has one application, and so there is at most one move.
         for move in self._previewed["comparison"]["moves"]:
             if move["to"] == "unknown":
                 return f"The preview leaves open where {APPLICATION} would move."
@@ -226,6 +235,8 @@ class Story:
     def _delivery(self) -> None:
         self._narrator.step("It is merged and delivered")
         self._narrator.command(self._fleet.git("checkout", "--quiet", "main"))
+        # With a merge commit, main~1 is the fleet before the pull request, however many commits
+        # that has. The backtest compares with it.
         self._narrator.command(
             self._fleet.git(
                 "merge",
@@ -236,6 +247,7 @@ class Story:
                 "prices-count",
             )
         )
+        # A move until now must not have the merge as its cause.
         self._stage.observe()
         self._stage.happened(f"commit {self._fleet.head()}: vcpu-cost from 3 to 7 cents")
         changed = self._stage.deliver()
@@ -244,6 +256,7 @@ class Story:
             " agent restarts that one scorer."
         )
         self._await_move("the change of the scorer")
+        # The scores may have changed since the preview; then the story does not claim it.
         if self._was_previewed():
             self._narrator.paragraph("That is the move that the preview told before the merge.")
         self._watch(self._stage.pace.watch)
@@ -257,6 +270,7 @@ class Story:
         )
         self._turn(cluster, to=PEAK_PERCENT, seconds=self._stage.pace.rise)
         self._await_move(f"the load of {cluster}")
+        # `explain` is to have the snapshot with the new decision.
         self._stage.observe()
         self._narrator.command(
             self._fleet.product("explain", f"argocd/{APPLICATION}", cluster, "--scores", "../hub")
@@ -267,6 +281,7 @@ class Story:
         move = self._stage.history.moves[-1]
         current = self._chosen()
         former = current
+        # The first decision has no origin; the peak has moved the application since.
         if move.origin:
             former = move.origin[0]
         self._narrator.step(f"The load of {former} eases")
@@ -317,6 +332,7 @@ class Story:
 
     def _turn(self, cluster: str, *, to: float, seconds: float) -> None:
         now = time.time()
+        # Without noise, so that the story names the percentage that it was set to.
         before = self._stage.loads[cluster].mean(now)
         self._stage.loads[cluster].turn(to, seconds=seconds, now=now)
         self._stage.happened(f"CPU use of {cluster} goes from {before:.0f} to {to:.0f} %")
@@ -340,6 +356,7 @@ class Story:
                     f"The decision moves: {', '.join(move.origin)} -> {', '.join(move.target)}"
                     f" ({move.reason})"
                 )
+            # A wait for a viewer goes on after a move, so that its effect can be seen.
             if move is not None and awaited:
                 return
             self._stage.stop.sleep(self._stage.pace.tick)
@@ -352,16 +369,16 @@ class Story:
         observation = self._stage.history.observations[-1]
         cells = []
         for cluster in self._stage.loads:
-            number = "-"
+            cell = f"{cluster}     -"
             if cluster in observation.points:
-                number = f"{observation.points[cluster]:.1f}"
-            text = f"{cluster} {number:>5}"
+                cell = f"{cluster} {observation.points[cluster]:>5.1f}"
+            # A space where the others have the star, so that the columns stay.
             if cluster in observation.chosen:
-                cells.append(self._narrator.placed(f"*{text}"))
+                cells.append(self._narrator.placed("*" + cell))
             else:
-                cells.append(f" {text}")
+                cells.append(" " + cell)
         seconds = observation.time - self._stage.history.observations[0].time
-        return f"{seconds:5.1f} s  {'   '.join(cells)}"
+        return f"{seconds:5.1f} s  " + "   ".join(cells)
 
     def _chosen(self) -> str:
         return ", ".join(self._stage.history.observations[-1].chosen)
@@ -384,6 +401,7 @@ def _timestamp(seconds: float) -> str:
 def shown(path: Path) -> str:
     """The path as a person in the current folder would type it."""
     relative = os.path.relpath(path)
+    # Nobody types ../../.. where the whole path is as short.
     if relative.startswith(".."):
         return str(path)
     return relative
@@ -393,13 +411,14 @@ def commands(root: Path) -> list[str]:
     """Commands to try in the output folder, as typed in the current folder."""
     folder = shown(root)
     program = shown(Path(sys.executable).with_name("gitops-dsf"))
-    fleet = f"{folder}/fleet"
-    hub = f"{folder}/hub"
     return [
-        f"{program} simulate {fleet} --scores {hub}",
-        f"{program} explain {APPLICATION} eu-north-1 {fleet} --scores {hub}",
-        f"{program} diff {fleet} --base main~1 --scores {hub}",
-        f"{program} validate {fleet}    # after an edit of {fleet}/scorers/vcpu-cost.yaml, say",
-        f"git -C {fleet} log --stat --oneline --graph",
+        f"{program} simulate {folder}/fleet --scores {folder}/hub",
+        f"{program} explain {APPLICATION} eu-north-1 {folder}/fleet --scores {folder}/hub",
+        f"{program} diff {folder}/fleet --base main~1 --scores {folder}/hub",
+        (
+            f"{program} validate {folder}/fleet    # after an edit of"
+            f" {folder}/fleet/scorers/vcpu-cost.yaml, say"
+        ),
+        f"git -C {folder}/fleet log --stat --oneline --graph",
         f"cat {folder}/scores/us-east-1/*.yaml",
     ]
