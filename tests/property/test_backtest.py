@@ -82,7 +82,7 @@ walks = st.integers(1, 80).flatmap(
 )
 
 
-@examples(60)
+@examples(25, soak=1200)
 @given(scorers(), walks, st.integers(1, 40))
 @example(_scorer(1, min_interval=1000), [[10.0, 60.0]], 2)
 def test_objects_with_one_item_are_written_as_any_other(
@@ -143,7 +143,7 @@ def _exists(name: str) -> str:
     return f'managedCluster.scores("{resource}").exists(score, score.name == "{item}")'
 
 
-@examples(200)
+@examples(80, soak=4000)
 @given(
     st.sampled_from([0.1, 1_000_000.0, 1_780_272_000.3]),
     st.sampled_from([0.1, 7.0, 60.0]),
@@ -196,7 +196,7 @@ def stories(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]],
     return objects, found, grid
 
 
-@examples(40)
+@examples(8, soak=800)
 @given(stories())
 def test_all_points_at_once_are_decided_as_one_by_one(
     story: tuple[list[Object], dict[str, dict[str, Track]], TimeGrid],

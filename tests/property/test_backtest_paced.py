@@ -114,7 +114,7 @@ def _decided(lines: Mapping[str, DecisionLine]) -> dict[str, Any]:
     return {key: line.decided for key, line in lines.items()}
 
 
-@examples(60)
+@examples(12, soak=1200)
 @given(stories(gaps=False, most=1, demand=0, excluding=False))
 def test_an_unlimited_pace_changes_nothing(told: Told) -> None:
     """Without a demand and without limits, each Placement moves when OCM would move it."""
@@ -133,7 +133,7 @@ def _replay(told: Told, pace: Pace) -> PacedReplay:
     return PacedReplay(contests, paced=paced, pace=pace, state=state, scores=scores)
 
 
-@examples(60)
+@examples(10, soak=1200)
 @given(stories(), paces)
 def test_the_pace_is_never_exceeded(told: Told, pace: Pace) -> None:
     _, paced, _, grid = told
@@ -183,7 +183,7 @@ class _Both:
         return found
 
 
-@examples(20)
+@examples(6, soak=400)
 @given(stories(), paces)
 def test_desired_moves_are_those_of_the_simulator(told: Told, pace: Pace) -> None:
     """At each point, with the scores and decisions of that point and the assumed load."""

@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 
 from gitops_dsf.canonicalyaml import emit
 from tests.support import yamlfast
+from tests.support.laws import examples
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40)
 WORDS = """yes No on y N ~ null 017 0o17 0x1f 1_000 12e03 1:20 .5 1.0 +1 _1 e1 2001-01-01 = << {} [ *a
@@ -37,6 +38,7 @@ VALUES = st.recursive(
 DOCUMENTS = st.dictionaries(st.one_of(TEXT, TRICKY), VALUES, max_size=5)
 
 
+@examples(25, soak=1000)
 @given(DOCUMENTS)
 @example({})
 @example({"a": 1e-07, "b": 1e300, "c": 1.5e16, "d": -0.0})
@@ -71,6 +73,7 @@ def test_words_of_yaml_1_1_stay_text(word: str) -> None:
     assert yaml.load(text, _LetterOfTheSpecification) == document  # noqa: S506 - a SafeLoader
 
 
+@examples(25, soak=1000)
 @given(DOCUMENTS)
 @example({})
 @example({"a": 1e-07, "b": 1e300, "c": 1.5e16})

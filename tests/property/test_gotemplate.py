@@ -76,7 +76,7 @@ TEMPLATES = st.one_of(
 )
 
 
-@examples(400)
+@examples(150, soak=8000)
 @given(text=TEMPLATES)
 def test_positions_are_inside_of_the_text(text: str) -> None:
     places = [found.offset for found in (*check(text, DECIDED), *check(text, None))]

@@ -93,7 +93,7 @@ def written(root: Path) -> dict[str, Any]:
     return found
 
 
-@examples(20)
+@examples(4, soak=400)
 @example(first="a\nb\x00c", second="a\x07\nb", taint="a\nb\u2028c")
 @example(first="plain", second="a\nb\rc", taint="x\x85y")
 @given(first=TEXTS, second=TEXTS, taint=TEXTS)

@@ -32,7 +32,7 @@ MOVES = st.lists(
 )
 
 
-@examples(200)
+@examples(60, soak=4000)
 @given(moves=MOVES, later=MOVES)
 def test_each_answer_is_that_of_a_walk(moves: list[LedgerMove], later: list[LedgerMove]) -> None:
     """Also after moves were added."""
@@ -56,7 +56,7 @@ def test_each_answer_is_that_of_a_walk(moves: list[LedgerMove], later: list[Ledg
     assert index.admitted_under_way == len(admitted)
 
 
-@examples(200)
+@examples(60, soak=4000)
 @given(
     moves=MOVES,
     decided=st.dictionaries(
@@ -102,7 +102,7 @@ def test_arrivals_are_those_of_a_walk(
     assert all(move.phase == "Handover" and not move.admitted for move in arrivals)
 
 
-@examples(150)
+@examples(50, soak=3000)
 @given(moves=MOVES, demand=st.sampled_from((0, 5)), limit=st.integers(1, 2))
 def test_what_waits_says_what_a_walk_says(moves: list[LedgerMove], demand: int, limit: int) -> None:
     """Where nothing begins, so that the ledger is all that counts."""

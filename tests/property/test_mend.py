@@ -139,7 +139,7 @@ def old_scorers(draw: st.DrawFn) -> str:
     return "\n".join(writer.lines) + draw(st.sampled_from(["\n", "\n\n", ""]))
 
 
-@settings(examples(20))
+@settings(examples(6, soak=400))
 @given(text=old_scorers(), crlf=st.booleans(), mark=st.booleans(), around=st.booleans())
 def test_what_is_written_validates_and_keeps_the_rest(
     text: str, crlf: bool, mark: bool, around: bool

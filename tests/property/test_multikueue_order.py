@@ -73,7 +73,7 @@ def written_back(before: OrderInputs, order: Order) -> OrderInputs:
     )
 
 
-@examples(60)
+@examples(20, soak=1200)
 @given(inputs())
 def test_a_listed_cluster_with_jobs_never_leaves_while_its_managedcluster_exists(
     facts: OrderInputs,
@@ -84,7 +84,7 @@ def test_a_listed_cluster_with_jobs_never_leaves_while_its_managedcluster_exists
             assert name in order.names
 
 
-@examples(60)
+@examples(20, soak=1200)
 @given(inputs())
 def test_the_list_is_one_that_kueue_accepts(facts: OrderInputs) -> None:
     names = next_order(facts).names
@@ -93,7 +93,7 @@ def test_the_list_is_one_that_kueue_accepts(facts: OrderInputs) -> None:
     assert names or not facts.shown
 
 
-@examples(60)
+@examples(20, soak=1200)
 @given(inputs())
 def test_without_an_eligible_cluster_nothing_changes(facts: OrderInputs) -> None:
     if not (facts.decided & facts.served) - facts.gone:
@@ -101,7 +101,7 @@ def test_without_an_eligible_cluster_nothing_changes(facts: OrderInputs) -> None
         assert (order.names, order.changes, order.is_ordered) == (facts.shown, (), False)
 
 
-@examples(100)
+@examples(30, soak=2000)
 @given(inputs())
 def test_a_cluster_overtakes_another_one_only_with_the_lead(facts: OrderInputs) -> None:
     before = facts.written or facts.shown
@@ -119,7 +119,7 @@ def test_a_cluster_overtakes_another_one_only_with_the_lead(facts: OrderInputs) 
             assert lead >= facts.stickiness
 
 
-@examples(60)
+@examples(20, soak=1200)
 @given(inputs())
 def test_before_it_is_due_a_list_grows_and_only_who_gets_no_jobs_is_put_last(
     facts: OrderInputs,
@@ -136,7 +136,7 @@ def test_before_it_is_due_a_list_grows_and_only_who_gets_no_jobs_is_put_last(
         assert order.names[: len(before)] == facts.shown
 
 
-@examples(60)
+@examples(20, soak=1200)
 @given(inputs())
 def test_a_list_that_was_written_stays_while_nothing_else_changes(facts: OrderInputs) -> None:
     order = next_order(facts)
@@ -147,7 +147,7 @@ def test_a_list_that_was_written_stays_while_nothing_else_changes(facts: OrderIn
     assert again.changes == ()
 
 
-@examples(60)
+@examples(20, soak=1200)
 @given(inputs())
 def test_who_is_not_eligible_is_last(facts: OrderInputs) -> None:
     eligible = (facts.decided & facts.served) - facts.gone
@@ -157,7 +157,7 @@ def test_who_is_not_eligible_is_last(facts: OrderInputs) -> None:
     assert kinds == sorted(kinds, reverse=True)
 
 
-@examples(60)
+@examples(20, soak=1200)
 @given(inputs())
 def test_every_difference_has_a_reason_and_nothing_else_has(facts: OrderInputs) -> None:
     order = next_order(facts)
@@ -176,7 +176,7 @@ def test_every_difference_has_a_reason_and_nothing_else_has(facts: OrderInputs) 
     assert joined == set(order.names) - set(facts.shown)
 
 
-@examples(60)
+@examples(20, soak=1200)
 @given(inputs())
 def test_an_eligible_cluster_is_listed_or_left_out(facts: OrderInputs) -> None:
     eligible = (facts.decided & facts.served) - facts.gone

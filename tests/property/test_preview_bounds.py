@@ -42,7 +42,7 @@ def written(scale: dict[str, Any] | None, deadband: int) -> Any:
     return scorer_of("cpu", scoreRange=scale, publish=publish)
 
 
-@examples(60)
+@examples(15, soak=1200)
 @given(
     scales=st.tuples(SCALES, SCALES),
     deadbands=st.tuples(DEADBANDS, DEADBANDS),

@@ -43,7 +43,7 @@ def planned(
     return refuges
 
 
-@examples(150)
+@examples(60, soak=3000)
 @given(
     scores=st.fixed_dictionaries(
         {name: st.integers(-100, 100) | st.integers(40, 60) for name in CLUSTERS}

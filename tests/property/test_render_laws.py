@@ -33,7 +33,7 @@ from tests.support.laws import examples
 from tests.support.rendering import identity
 
 PLACE = re.compile(r"[\w./-]+\.ya?ml:\d+:\d+")
-LAW = examples(8)
+LAW = examples(5, soak=160)
 HUB_CLUSTERS = "reconciler/configmap.gitops-dsf-hub-scorer.yaml"
 """It lists the clusters."""
 LAYOUTS = st.none() | st.integers(0, 2**32)

@@ -59,7 +59,7 @@ walks = st.integers(1, 40).flatmap(
 )
 
 
-@examples(20)
+@examples(10, soak=400)
 @given(walks)
 def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) -> None:
     whole, version = fleet()

@@ -149,6 +149,7 @@ def hubs(draw: st.DrawFn, *, steady: st.SearchStrategy[int] = ANY_WEIGHT) -> lis
     return [*objects, placement(**spec)]
 
 
+@examples(15, soak=1000)
 @given(objects=hubs(), seed=st.integers(0, 2**16))
 def test_order_of_objects_does_not_matter(objects: list[dict[str, Any]], seed: int) -> None:
     """Shuffled objects, and shuffled items within them, give the same verdict."""
@@ -158,6 +159,7 @@ def test_order_of_objects_does_not_matter(objects: list[dict[str, Any]], seed: i
     assert plain(simulate(shuffled, "ns/p", NOW)) == plain(simulate(objects, "ns/p", NOW))
 
 
+@examples(20, soak=1000)
 @given(objects=hubs())
 def test_a_shared_state_gives_the_same_verdict(objects: list[dict[str, Any]]) -> None:
     """What a HubState remembers from other Placements and moments changes nothing."""
@@ -170,6 +172,7 @@ def test_a_shared_state_gives_the_same_verdict(objects: list[dict[str, Any]]) ->
     assert plain(simulate(state, "ns/p", NOW)) == first
 
 
+@examples(15, soak=1000)
 @given(objects=hubs(), lost=st.lists(st.sampled_from(NAMES), unique=True, max_size=4))
 def test_a_taint_that_is_added_later_decides_as_one_that_was_there(
     objects: list[dict[str, Any]], lost: list[str]
@@ -196,7 +199,7 @@ def test_a_taint_that_is_added_later_decides_as_one_that_was_there(
     assert plain(simulate(state, "ns/p", NOW)) == plain(simulate(objects, "ns/p", NOW))
 
 
-@settings(examples(25))
+@settings(examples(10, soak=500))
 @given(objects=hubs(steady=st.integers(0, 10)))
 def test_decisions_come_to_rest(objects: list[dict[str, Any]]) -> None:
     """Fed back into the hub, decisions stop changing.
@@ -220,6 +223,7 @@ def test_decisions_come_to_rest(objects: list[dict[str, Any]]) -> None:
     assert seen[-1] == seen[-2]
 
 
+@examples(20, soak=1000)
 @given(objects=hubs())
 def test_verdicts_are_consistent(objects: list[dict[str, Any]]) -> None:
     """Selected clusters are the best of those left, decisions hold exactly them, and explanations

@@ -65,7 +65,7 @@ def told(fleet: list[Window], wanted: int) -> list[frozenset[int]]:
     return groups
 
 
-@examples(100)
+@examples(40, soak=2000)
 @given(fleet=st.lists(windows, min_size=1, max_size=6), wanted=st.integers(1, 4))
 def test_the_smallest_sets_of_windows_that_strand_an_application_are_told(
     fleet: list[Window], wanted: int

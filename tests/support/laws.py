@@ -27,6 +27,11 @@ def every(count: int) -> int:
     return max(1, count * SUITE_EXAMPLES // settings().max_examples)
 
 
-def examples(count: int) -> settings:
-    """For a property with expensive or cheap examples. `count` is the number in `make test`."""
-    return settings(max_examples=count * settings().max_examples // SUITE_EXAMPLES)
+def examples(count: int, *, soak: int = 0) -> settings:
+    """For a property with expensive or cheap examples.
+
+    `count` is the number in `make test`, chosen so that they need about a quarter of a second of
+    CPU. `soak` is the number in `make soak`, by default twenty times as many.
+    """
+    more = settings().max_examples > SUITE_EXAMPLES
+    return settings(max_examples=(soak or count * SOAK_FACTOR) if more else count)

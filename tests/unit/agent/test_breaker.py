@@ -18,6 +18,7 @@ from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.schedule.worker import Grid, Worker
 from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
+from tests.support.laws import examples
 from tests.support.virtual_time import VirtualLoop
 
 FIVE_MINUTES = 300.0
@@ -81,6 +82,7 @@ class Peer:
         return float(line.split()[-1])
 
 
+@examples(25, soak=1000)
 @given(interval=st.sampled_from([5, 30, 60, 300]), hours=st.integers(1, 6))
 def test_a_peer_that_stays_down_gets_seven_calls_and_then_one_every_five_minutes(
     interval: int, hours: int
@@ -105,6 +107,7 @@ def test_a_peer_with_a_long_interval_is_never_tried_more_rarely_than_it_would_be
     assert peer.sample("circuit_open") == 1
 
 
+@examples(25, soak=1000)
 @given(
     interval=st.sampled_from([1, 5, 30, 60, 300, 3600]),
     cycle=st.integers(0, 8),
@@ -127,6 +130,7 @@ def test_one_hiccup_is_not_noticed(interval: int, cycle: int) -> None:
     assert peer.worker.state.failures == 0
 
 
+@examples(15, soak=1000)
 @given(
     interval=st.sampled_from([5, 30, 60]),
     outage=st.floats(1, 7200),

@@ -118,7 +118,7 @@ def _compact(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-@examples(100)
+@examples(40, soak=2000)
 @given(
     st.lists(
         st.tuples(
@@ -256,7 +256,7 @@ SERIES = st.lists(
 
 
 @given(SERIES, st.integers(1, 60), st.integers(1, 60))
-@settings(examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(25, soak=800), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int, size: int) -> None:
     body = _answer(result)
     chunks = _chunks(body, size)

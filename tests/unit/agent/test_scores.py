@@ -16,6 +16,7 @@ from dsf_agent.scoring.labels import Labels, LabelSet, LabelSets, item_namer
 from dsf_wire import dimension, scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import ScoreRange, ScorerSummary
+from tests.support.laws import examples
 
 MAX_KEPT = 20_000
 MAX_KEPT_BYTES = 1 << 10
@@ -98,6 +99,7 @@ def test_items_are_those_of_the_wire(
     assert items.dropped[DROP_NO_NAME] == sum(not labels[0] for labels, _ in given_results)
 
 
+@examples(25, soak=1000)
 @given(RESULTS, st.integers(1, 7))
 def test_the_size_of_batches_does_not_matter(given_results: list[Result], size: int) -> None:
     assert _items(given_results, scorer=_scorer(), size=size) == _items(
@@ -155,6 +157,7 @@ METRIC = st.dictionaries(
 )
 
 
+@examples(25, soak=1000)
 @given(st.lists(st.lists(st.tuples(METRIC, SCORES), max_size=6), max_size=5))
 async def test_cached_label_sets_do_not_change_results(
     answers: list[list[tuple[dict[str, str], float]]],

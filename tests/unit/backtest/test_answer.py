@@ -18,7 +18,7 @@ from tests.support.metricstore import answer_of
 ROW = {"metric": {"ds_cluster": "a"}, "values": [[60, "1.5"], [120, "NaN"], [180.5, "+Inf"]]}
 
 
-@examples(300)
+@examples(100, soak=6000)
 @given(st.lists(st.floats(), max_size=20))
 def test_values_are_those_that_were_written(values: list[float]) -> None:
     """Prometheus writes the shortest text of a number, and NaN and Inf as words."""

@@ -95,7 +95,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
 
 
 @given(snapshots())
-@settings(examples(20))
+@settings(examples(8, soak=400))
 def test_what_is_written_is_read_back(snapshot: Snapshot) -> None:
     written = dict(files(snapshot, hub="hub"))
     assert from_contents(reversed(written.items()), origin="a place") == snapshot

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from gitops_dsf.importer.update import differing, update
+from tests.support.laws import examples
 
 labels = st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["1", "x"]), max_size=2)
 claims = st.lists(
@@ -36,6 +37,7 @@ def clusters(draw: st.DrawFn) -> dict[str, Any]:
     return found
 
 
+@examples(25, soak=1000)
 @given(document=clusters(), value=clusters())
 def test_it_overlooks_nothing(document: dict[str, Any], value: dict[str, Any]) -> None:
     yaml, text = YAML(), StringIO()

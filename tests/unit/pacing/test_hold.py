@@ -21,6 +21,7 @@ from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.resolve.paced_rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate
 from tests.support.closedloop import DELAY, HOUR, RANGE, VERIFICATION, Event, Loop, fleet, herd
+from tests.support.laws import examples
 from tests.unit.pacing.fleet import MOMENT
 from tests.unit.simulator.hub import cluster, exact, hub
 
@@ -140,6 +141,7 @@ def _refuge(data: st.DataObject, places: Collection[str]) -> Mapping[str, str]:
     return {KEY: place} if place else {}
 
 
+@examples(25, soak=1000)
 @given(found=scenes(), data=st.data())
 def test_a_refuge_moves_nothing_and_decides_a_failover(
     found: tuple[Scene, Scores], data: st.DataObject
@@ -154,6 +156,7 @@ def test_a_refuge_moves_nothing_and_decides_a_failover(
     assert scene.chosen(wanted, lost=lost, scores=later) == {*scene.decided, after} - {lost}
 
 
+@examples(20, soak=1000)
 @given(found=scenes(), data=st.data())
 def test_a_move_is_carried_out_in_spite_of_refuges(
     found: tuple[Scene, Scores], data: st.DataObject
@@ -178,6 +181,7 @@ def test_a_move_is_carried_out_in_spite_of_refuges(
         assert there.chosen(items, scores=later) == moved
 
 
+@examples(25, soak=1000)
 @given(found=scenes(), data=st.data())
 def test_a_withdrawn_move_leaves_the_placement_where_it_was(
     found: tuple[Scene, Scores], data: st.DataObject
@@ -194,6 +198,7 @@ def test_a_withdrawn_move_leaves_the_placement_where_it_was(
     assert scene.chosen(wanted, scores=later) == set(scene.decided)
 
 
+@examples(25, soak=1000)
 @given(found=scenes(), data=st.data())
 def test_what_a_dead_reconciler_left_draws_nothing_back(
     found: tuple[Scene, Scores], data: st.DataObject

@@ -342,7 +342,7 @@ def story(steps: list[tuple[float, Reading]]) -> list[tuple[float, Reading, Judg
     return told
 
 
-@examples(200)
+@examples(60, soak=4000)
 @given(STEPS)
 def test_whatever_was_measured_the_rules_hold(steps: list[tuple[float, Reading]]) -> None:
     told = story(steps)

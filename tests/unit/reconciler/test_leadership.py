@@ -171,7 +171,7 @@ legs = st.lists(
 )
 
 
-@settings(examples(15))
+@settings(examples(6, soak=300))
 @given(
     ways=st.lists(st.tuples(legs, st.floats(min_value=-600, max_value=600)), min_size=2, max_size=3)
 )

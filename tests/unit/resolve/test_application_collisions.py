@@ -187,7 +187,7 @@ def test_generators_of_any_shape_are_passed_over(generators: object) -> None:
 NAMES = st.from_regex(r"[ab](-[ab]){0,3}", fullmatch=True)
 
 
-@settings(examples(30))
+@settings(examples(15, soak=600))
 @given(
     st.lists(st.tuples(NAMES, st.booleans()), max_size=6, unique_by=lambda item: item[0]), st.data()
 )

@@ -24,6 +24,7 @@ from gitops_dsf.resolve.next_score import (
 from gitops_dsf.resolve.raw_inputs import history_causes, raw_causes
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from tests.support.agent.published import PublishedScores, Result
+from tests.support.laws import examples
 from tests.support.rendering import scorer_of
 
 TTL = 900
@@ -75,6 +76,7 @@ RAW = st.sampled_from([-1e300, -60.0, 0.0, 0.3, 0.8, 1.0, 19.9, 49.999, 50.0, 64
 CYCLES = st.lists(st.none() | st.tuples(RAW, st.floats(-3, 3)), min_size=1, max_size=6)
 
 
+@examples(20, soak=1000)
 @given(before=specs(), after=specs(), cycles=CYCLES)
 @example(  # The deadband hides a change before the edit, and another one after it.
     before={"scoreRange": scale(0, 100, 0, 100), "publish": {"deadband": 5}},
@@ -166,6 +168,7 @@ AGGREGATIONS = st.sampled_from(["Last", "Mean", "Min", "Max", "Sum"])
 FORMATS = st.sampled_from(["${scoreName}", "v", "${cluster}", "${node}", "${scoreName}-${node}"])
 
 
+@examples(20, soak=1000)
 @given(
     specs=st.tuples(specs(), specs()),
     ways=st.tuples(AGGREGATIONS, AGGREGATIONS),

@@ -12,6 +12,7 @@ from gitops_dsf.simulator import simulate
 from gitops_dsf.simulator.certainty import certainty
 from tests.support import hubobjects
 from tests.support.hubobjects import NOW, binding, global_set, placement, score, stamp
+from tests.support.laws import examples
 
 NAMES = ("a", "b", "c", "d")
 
@@ -43,6 +44,7 @@ def hub(
     return [*map(hubobjects.cluster, NAMES), global_set(), binding(), asking, *scores]
 
 
+@examples(20, soak=1000)
 @given(
     present=st.dictionaries(st.sampled_from(NAMES), st.integers(-3, 3)),
     ranges=st.dictionaries(

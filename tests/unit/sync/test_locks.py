@@ -43,7 +43,7 @@ def page(name: str, query: str, interval: int) -> dict[str, Any]:
 @given(
     fleets(), st.lists(st.builds(page, NAMES, QUERIES, st.integers(-1, 90)), min_size=5, max_size=5)
 )
-@settings(examples(12))
+@settings(examples(4, soak=240))
 def test_what_is_admitted_adds_no_error(sources: FleetSources, pages: list[dict[str, Any]]) -> None:
     with TemporaryDirectory() as folder:
         root = write(Path(folder) / "fleet", sources)
@@ -115,6 +115,7 @@ def read(text: str, scorer: str = "cpu") -> Any:
     return next(item.data["spec"] for item in loaded.documents if item.name == scorer)
 
 
+@examples(15, soak=1000)
 @given(CONFIGS, CONFIGS)
 def test_a_new_and_a_changed_lock_read_back_and_keep_still(
     first: dict[str, Any], second: dict[str, Any]
@@ -126,6 +127,7 @@ def test_a_new_and_a_changed_lock_read_back_and_keep_still(
     assert updated(new, scorer="cpu", config_url=URL, config=second) == new
 
 
+@examples(15, soak=1000)
 @given(CONFIGS, CONFIGS)
 def test_the_neighbour_in_the_file_keeps_its_word(
     first: dict[str, Any], second: dict[str, Any]

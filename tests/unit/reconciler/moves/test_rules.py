@@ -296,7 +296,7 @@ def healthy(copies: tuple[Application, ...], unreachable: frozenset[str]) -> int
     )
 
 
-@settings(examples(100))
+@settings(examples(40, soak=2000))
 @given(situations(), st.randoms(use_true_random=False))
 def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(
     found: MoveState, random: Any
@@ -335,6 +335,7 @@ def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(
         ) >= found.wanted
 
 
+@examples(25, soak=1000)
 @given(situations())
 def test_carried_out_to_the_end_what_is_wanted_stays(found: MoveState) -> None:
     """As the controller does it: one goes, is gone, and all is judged anew."""
