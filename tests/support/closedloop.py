@@ -335,16 +335,23 @@ class Loop:
                 self._copies[name][move.source] = now + TICK
 
     def _decide(self, now: int) -> None:
-        """One pass of OCM over each Placement."""
+        """One pass of OCM over each Placement.
+
+        They differ in nothing but their names. So those on one cluster get one verdict, unless a
+        move of theirs has published items.
+        """
         moment = _moment(now)
+        chosen: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
         for key, item in self._paced.items():
-            name, placement = (
-                key.partition("/")[2],
-                item.written if self._pace is None else item.placement,
-            )
-            (cluster,) = simulate_placement(placement, state=self._state, now=moment).chosen
-            if cluster != self._decided[name]:
-                self._follow(name, cluster, now)
+            name = _name(key)
+            own = tuple((at, items[key]) for at, items in self._items.items() if key in items)
+            situation = (self._decided[name], own)
+            if situation not in chosen:
+                placement = item.written if self._pace is None else item.placement
+                verdict = simulate_placement(placement, state=self._state, now=moment)
+                (chosen[situation],) = verdict.chosen
+            if chosen[situation] != self._decided[name]:
+                self._follow(name, chosen[situation], now)
 
     def _follow(self, name: str, cluster: str, now: int) -> None:
         """Make before break: the old copy stays until the new one is healthy."""
