@@ -10,11 +10,12 @@ account is one that a policy trusts for that.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property
 from typing import Any, Final
 
+import msgspec
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_optional, ext_strings
 
@@ -23,8 +24,12 @@ from gitops_dsf.hub.names import HUB_SCORER, RECONCILER
 from tests.support.apiserver import Object
 
 _VARIABLES: Final = ("object", "oldObject", "request")
-_NAMES: Final = re.compile(r"object\.metadata\.\?name")
-_CONTENT: Final = re.compile(r"\b(object|oldObject)\b|request\.\?options")
+_PATH: Final = r"((?:\.\??\w+(?![\w(]))*)"
+_SEEN: Final = re.compile(r"\b(object|oldObject|request)\b" + _PATH)
+"""A variable with the fields of it that an expression reads, up to the first function."""
+_EITHER: Final = re.compile(r"\(([^()?]*) \? oldObject : object\)" + _PATH)
+KEPT: Final = 10_000
+"""Answers of one expression that are kept."""
 OURS: Final = (f"{ADDON_NAME}-", HUB_SCORER, RECONCILER)
 """The names of policies over our programs begin so."""
 
@@ -40,13 +45,14 @@ class Policy:
     validations: tuple[tuple[str, str], ...]
     """Expressions with their messages."""
 
-    @property
-    def sees_names_alone(self) -> bool:
-        """Whether its answer depends on account, namespace, name and operation alone, as for a
-        Lease.
-        """
-        written = " ".join([*self.conditions, *(text for text, _ in self.validations)])
-        return not _CONTENT.search(_NAMES.sub("", written))
+    @cached_property
+    def when(self) -> Sequence["Expression"]:
+        return [expression(text) for text in self.conditions]
+
+    @cached_property
+    def rules(self) -> Sequence[tuple["Expression", str]]:
+        """With their messages."""
+        return [(expression(text), message) for text, message in self.validations]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +91,7 @@ def agent(cluster: str) -> Account:
     return Account(name=name, groups=(ADDON_GROUP,))
 
 
+@cache
 def program(name: str, *, namespace: str) -> Account | None:
     """The account of a program of the world; None for models and people."""
     kind, _, cluster = name.partition("/")
@@ -99,20 +106,24 @@ def program(name: str, *, namespace: str) -> Account | None:
 def refusal(policies: Iterable[Policy], asked: Asked) -> str:
     """Why a policy refuses a write; empty if none does."""
     resource = f"{asked.plural}/{asked.subresource}" if asked.subresource else asked.plural
+    operation = asked.operation
+    seen: dict[str, Any] | None = None
     for policy in policies:
-        if resource not in policy.resources or asked.operation not in policy.operations:
+        if resource not in policy.resources or operation not in policy.operations:
             continue
-        if _sees_names_alone(policy):
-            answer = _by_names(policy, asked.account, asked.namespace, asked.name, asked.operation)
-        else:
-            answer = _answer(policy, asked)
-        if answer:
-            # The words of validating/dispatcher.go of Kubernetes 1.37.
-            return f"ValidatingAdmissionPolicy '{policy.name}' denied request: {answer}"
+        if seen is None:
+            seen = _seen(asked)
+        if not all(each.holds(seen) for each in policy.when):
+            continue
+        for rule, message in policy.rules:
+            if not rule.holds(seen):
+                # The words of validating/dispatcher.go of Kubernetes 1.37.
+                return f"ValidatingAdmissionPolicy '{policy.name}' denied request: {message}"
     return ""
 
 
-def _answer(policy: Policy, asked: Asked) -> str:
+def _seen(asked: Asked) -> dict[str, Any]:
+    """What expressions see of a write."""
     request: dict[str, Any] = {
         "operation": asked.operation,
         "namespace": asked.namespace,
@@ -121,32 +132,46 @@ def _answer(policy: Policy, asked: Asked) -> str:
     }
     if asked.options is not None:
         request["options"] = dict(asked.options)
-    seen = {"object": asked.after, "oldObject": asked.before, "request": request}
-    if not all(_holds(text, seen) for text in policy.conditions):
-        return ""
-    return next((message for text, message in policy.validations if not _holds(text, seen)), "")
+    return {"object": asked.after, "oldObject": asked.before, "request": request}
 
 
-_sees_names_alone = lru_cache(maxsize=None)(lambda policy: policy.sees_names_alone)
+class Expression:
+    """An expression. It is evaluated once for all writes of which it reads the same."""
+
+    def __init__(self, text: str) -> None:
+        self._program = _environment().compile(text)
+        # What it reads of `(... ? oldObject : object).field` it reads of one of both.
+        plain = _EITHER.sub(r"(\1 ? oldObject\2 : object\2)", text)
+        paths = {(found[1], *re.findall(r"\w+", found[2])) for found in _SEEN.finditer(plain)}
+        self.paths = sorted(paths)
+        """Variables with the fields that it reads."""
+        self._known: dict[bytes, bool] = {}
+
+    def holds(self, seen: Mapping[str, Any]) -> bool:
+        """An expression that fails refuses: failurePolicy is Fail."""
+        read = msgspec.json.encode([_read(seen, path) for path in self.paths])
+        known = self._known.get(read)
+        if known is None:
+            if len(self._known) == KEPT:
+                self._known.clear()
+            known = self._known[read] = self._program.eval(data=seen).value() is True
+        return known
 
 
-@cache
-def _by_names(policy: Policy, account: Account, namespace: str, name: str, operation: str) -> str:
-    metadata = {"metadata": {"name": name}}
-    asked = Asked(
-        account=account,
-        plural="",
-        namespace=namespace,
-        name=name,
-        before=None if operation == "CREATE" else metadata,
-        after=None if operation == "DELETE" else metadata,
-    )
-    return _answer(policy, asked)
+expression: Final = cache(Expression)
+"""Policies share most of theirs."""
 
 
-def _holds(text: str, seen: Mapping[str, Any]) -> bool:
-    """An expression that fails refuses: failurePolicy is Fail."""
-    return bool(_program(text).eval(data=seen).value() is True)
+def _read(seen: Mapping[str, Any], path: Sequence[str]) -> tuple[int, Any]:
+    """A value and how many fields of its path there are: to read a field of what is absent fails,
+    and to ask whether it is there does not.
+    """
+    value: Any = seen
+    for depth, field in enumerate(path):
+        if not isinstance(value, Mapping) or field not in value:
+            return depth, None
+        value = value[field]
+    return len(path), value
 
 
 @cache
@@ -155,11 +180,6 @@ def _environment() -> Any:
         variables=dict.fromkeys(_VARIABLES, cel.Type.DYN),
         extensions=[ext_optional.ExtOptional(), ext_strings.ExtStrings()],
     )
-
-
-@cache
-def _program(text: str) -> Any:
-    return _environment().compile(text)
 
 
 def of_programs(documents: Iterable[Object]) -> tuple[Policy, ...]:
