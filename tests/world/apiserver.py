@@ -133,6 +133,10 @@ class WorldApiServer(ApiServer):
         """Objects as JSON, of those that were asked for."""
         self._pages: dict[tuple[str, str], list[Object]] | None = None
         """PlacementDecisions by namespace and Placement."""
+        self._owned: dict[str, dict[str, list[Object]]] = {}
+        """Objects by plural and UID of an owner, of the kinds that were asked for."""
+        self._named: dict[tuple[str, str], list[Object]] = {}
+        """Objects by plural and name, of those that were asked for."""
         self._minute = (0, "")
         """A minute since 1970, and the Date header of an answer in it up to its seconds."""
         self._authorization = f"Bearer {TOKEN}"
@@ -243,12 +247,23 @@ class WorldApiServer(ApiServer):
         return known[1]
 
     def owned(self, plural: str, uid: str) -> list[Object]:
-        """The stored objects of a kind that have this owner."""
-        return [
-            item
-            for item in self.of(plural)
-            if any(owner["uid"] == uid for owner in item["metadata"].get("ownerReferences") or [])
-        ]
+        """The stored objects of a kind that have this owner. The list is not to be changed."""
+        by_owner = self._owned.get(plural)
+        if by_owner is None:
+            by_owner = self._owned[plural] = {}
+            for item in self.of(plural):
+                owners = item["metadata"].get("ownerReferences") or []
+                for owner in {each["uid"]: None for each in owners}:
+                    by_owner.setdefault(owner, []).append(item)
+        return by_owner.get(uid, [])
+
+    def named(self, plural: str, name: str) -> list[Object]:
+        """Those of a kind with this name, by namespace. The list is not to be changed."""
+        found = self._named.get((plural, name))
+        if found is None:
+            found = [item for item in self.of(plural) if item["metadata"]["name"] == name]
+            self._named[plural, name] = found
+        return found
 
     def pages(self, placement: str, namespace: str) -> list[Object]:
         """The PlacementDecisions of a Placement, by name. The list is not to be changed."""
@@ -389,6 +404,8 @@ class WorldApiServer(ApiServer):
     def _tell_all(self, change: Change) -> None:
         if change.key[0] == "placementdecisions":
             self._pages = None
+        self._owned.pop(change.key[0], None)
+        self._named.pop((change.key[0], change.key[2]), None)
         if len(self.log) == self.log.maxlen:
             self.compacted = self.log[0].version
         self.log.append(change)
@@ -459,6 +476,8 @@ class WorldApiServer(ApiServer):
         self._sorted.clear()
         self._encoded.clear()
         self._pages = None
+        self._owned.clear()
+        self._named.clear()
         for key, item in self.objects.items():
             self.by_plural.setdefault(key[0], {})[key] = item
         for opened in list(self.opened):

@@ -1040,8 +1040,7 @@ class Laws:
     def _is_pushed(self, key: str) -> bool:
         return any(
             items_of(item).get(key, 0) < 0
-            for item in self._world.hub.of("addonplacementscores")
-            if item["metadata"]["name"] == MOVES_SCORE
+            for item in self._world.hub.named("addonplacementscores", MOVES_SCORE)
         )
 
     def _check_drawn(self, key: str, cluster: str, moves: Sequence[LedgerMove]) -> None:
@@ -1049,8 +1048,8 @@ class Laws:
         self.checks["drawn"] += 1
         drawn = {
             item["metadata"]["namespace"]
-            for item in self._world.hub.of("addonplacementscores")
-            if item["metadata"]["name"] == MOVES_SCORE and items_of(item).get(key, 0) > 0
+            for item in self._world.hub.named("addonplacementscores", MOVES_SCORE)
+            if items_of(item).get(key, 0) > 0
         }
         # It may have ended meanwhile: then what pushes goes first.
         latest = max(

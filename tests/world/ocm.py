@@ -34,7 +34,6 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -213,6 +212,7 @@ class Scheduler:
         so that other clusters win. The next pass would write nothing either, so it is not carried
         out.
         """
+        self._weights: dict[tuple[str, str], tuple[Placement, Mapping[str, Mapping[str, int]]]] = {}
         hub.changed.append(self._take)
 
     def stop(self) -> None:
@@ -230,7 +230,7 @@ class Scheduler:
             state = self._informers.fleet
             sets = self._sets_of(self._hub.objects.get(("managedclusters", "", namespace)))
             for key, item in state.placements.items():
-                weights = _ranked_by(item).get(name)
+                weights = self._ranked_by(key, item).get(name)
                 if weights is not None:
                     settled = self._settled.get(key)
                     if settled is not None and (
@@ -260,6 +260,13 @@ class Scheduler:
             for key, item in self._informers.fleet.placements.items():
                 if key[0] == namespace and name in (item.spec.cluster_sets or (name,)):
                     self.enqueue(key)
+
+    def _ranked_by(self, key: tuple[str, str], item: Placement) -> Mapping[str, Mapping[str, int]]:
+        """The weights by which a Placement ranks. It is the same object until it is written."""
+        known = self._weights.get(key)
+        if known is None or known[0] is not item:
+            known = self._weights[key] = item, _weights(item.spec.prioritizer_policy)
+        return known[1]
 
     def _sets_of(self, cluster: Object | None) -> set[str]:
         """The sets with this cluster."""
@@ -443,15 +450,10 @@ def _clusters(page: Object) -> list[str]:
     return [each["clusterName"] for each in (page.get("status") or {}).get("decisions") or []]
 
 
-def _ranked_by(item: Placement) -> Mapping[str, Mapping[str, int]]:
+def _weights(policy: PrioritizerPolicy | None) -> Mapping[str, Mapping[str, int]]:
     """The weights of the scores that rank the clusters, by name of the score object and of the
     value.
     """
-    return _weights(item.spec.prioritizer_policy)
-
-
-@lru_cache(maxsize=4096)
-def _weights(policy: PrioritizerPolicy | None) -> Mapping[str, Mapping[str, int]]:
     weights: dict[str, dict[str, int]] = {}
     for each in (policy.configurations if policy else None) or ():
         coordinate = each.score_coordinate
