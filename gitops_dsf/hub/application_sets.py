@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from gitops_dsf.hub import names
 from gitops_dsf.hub.applications import Application
@@ -131,6 +132,13 @@ def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
         pulled=names.PULL_LABEL in template_labels,
         error=error,
     )
+
+
+def only_refreshed(before: ApplicationSet | None, after: ApplicationSet | None) -> bool:
+    """Whether a refresh was asked for, or was done, and nothing else has changed."""
+    if before is None or after is None:
+        return False
+    return before.asked != after.asked and before == replace(after, asked=before.asked)
 
 
 def recognised(

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
+from gitops_dsf.hub.application_sets import ApplicationSet, only_refreshed
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.record import RecordedOrder
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
@@ -114,6 +115,25 @@ class ControllerContext:
         if move is not None and move.cause is not None:
             return move.cause
         return self.causes.get(placement)
+
+    def changes_of_moves(self) -> asyncio.Event:
+        """An event that is set whenever a decision, or something that a move depends on, changes.
+
+        A request to refresh an ApplicationSet is no such change. Each decision has one, and Argo CD
+        takes it away: without this, two of three changes of an ApplicationSet would cost a pass.
+        """
+        view = self.view
+        changed = self.changes_of(view.placements, view.clusters, view.applications)
+
+        def note(
+            _name: str, before: ApplicationSet | None, application_set: ApplicationSet | None
+        ) -> None:
+            if not only_refreshed(before, application_set):
+                changed.set()
+
+        view.sets.compare(note)
+        self.tracker.listen(changed.set)
+        return changed
 
     @staticmethod
     def changes_of(*informers: Informer[Any]) -> asyncio.Event:

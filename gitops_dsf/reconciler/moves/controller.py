@@ -106,10 +106,14 @@ class MoveController:
         self._next = 0.0
         """When the next pass is due at the latest."""
         self._pause = pause
-        changing = (view.sets, view.applications, view.placements, view.clusters)
-        self._informers = (*changing, view.decisions)
-        self._wake = context.changes_of(*changing)
-        context.tracker.listen(self._wake.set)
+        self._informers = (
+            view.sets,
+            view.applications,
+            view.placements,
+            view.clusters,
+            view.decisions,
+        )
+        self._wake = context.changes_of_moves()
 
     async def run(self) -> None:
         await run_controller(

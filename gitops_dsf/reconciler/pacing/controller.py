@@ -142,10 +142,7 @@ class PaceController:
         """
         self._waiting_since: float | None = None
         context.metrics.paced_moves_waiting_seconds.set_function(self._waiting_seconds)
-        self._wake = context.changes_of(
-            view.placements, view.clusters, view.applications, view.sets
-        )
-        context.tracker.listen(self._wake.set)
+        self._wake = context.changes_of_moves()
         self._verified_scores = VerifiedScores(
             view.scores, now=context.api.now, wake=self._wake.set
         )
