@@ -44,6 +44,8 @@ class ItemWrites:
 
     def writes(self) -> Iterator[tuple[str, Values]]:
         """What to write, in order: a cluster, and all its items."""
+        if self._is_done:
+            return
         # Each step is prepared after the answers to the one before it, and not in advance: a draw
         # that the hub refused must not be followed by its push.
         for prepare in (self._releasing, self._drawing, self._pushing):
@@ -60,6 +62,20 @@ class ItemWrites:
     def lost(self, cluster: str, values: Values) -> None:
         """A write was not answered, so it may have taken effect."""
         self._known[cluster] = (*self._of(cluster), values)
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether all that is published is as wanted, for certain, and pushes nothing away.
+
+        Most rounds begin so. What is pushed away depends on what draws it, so its steps are
+        prepared.
+        """
+        for cluster in self._known.keys() | self._wanted.keys():
+            wanted = self._wanted.get(cluster, {})
+            for values in self._of(cluster):
+                if values != wanted or any(value < 0 for value in values.values()):
+                    return False
+        return True
 
     def paused(self) -> dict[str, frozenset[str]]:
         """The Placements whose items that push away are not as wanted.

@@ -6,7 +6,8 @@ shown.
 
 import contextlib
 from collections.abc import Iterable
-from typing import Annotated, Final
+from functools import lru_cache
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -16,7 +17,7 @@ from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
 from gitops_dsf.pacing.admit import Waiting
 from gitops_dsf.pacing.ledger import MAX_MOVES, Ledger, encoded_size
-from gitops_dsf.pacing.maintenance import MAX_NAMED, Drain, MaintenanceState
+from gitops_dsf.pacing.maintenance import MAX_NAMED, MaintenanceState
 
 ROOM: Final = 1_000_000
 """Bytes of all keys and values.
@@ -30,6 +31,10 @@ LEDGER_KEY: Final = "ledger"
 QUEUE_KEY: Final = "queue"
 _LEAST: Final = 1_000
 """Bytes for a part of which nearly everything is left out."""
+KEPT: Final = 6
+"""Parts that are kept as they were decoded: three, before and after a write of this leader."""
+
+Part = TypeVar("Part", bound=Struct)
 
 
 class Queued(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -103,17 +108,15 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
 
     def not_after(self, now: float) -> "StoredMoves":
         """With times in the future as now: the hub's clock was wrong when they were written."""
-        waiting: list[Queued] = []
-        for move in self.queue.waiting:
-            waiting.append(replace(move, since=min(move.since, now)))
-        drains: list[Drain] = []
-        for drain in self.maintenance.drains:
-            drains.append(replace(drain, since=min(drain.since, now)))
-        return StoredMoves(
-            ledger=self.ledger.not_after(now),
-            queue=replace(self.queue, waiting=tuple(waiting)),
-            maintenance=replace(self.maintenance, drains=tuple(drains)),
-        )
+        queue = self.queue
+        if any(move.since > now for move in queue.waiting):
+            waiting = (replace(move, since=min(move.since, now)) for move in queue.waiting)
+            queue = replace(queue, waiting=tuple(waiting))
+        maintenance = self.maintenance
+        if any(drain.since > now for drain in maintenance.drains):
+            drains = (replace(drain, since=min(drain.since, now)) for drain in maintenance.drains)
+            maintenance = replace(maintenance, drains=tuple(drains))
+        return StoredMoves(ledger=self.ledger.not_after(now), queue=queue, maintenance=maintenance)
 
     def fitted(self, room: int, *, kept: float) -> "StoredMoves":
         """What has room in so many bytes.
@@ -156,7 +159,7 @@ def read_moves(data: object) -> StoredMoves:
     # are under way.
     try:
         texts = msgspec.convert(data, dict[str, str] | None) or {}
-        ledger = msgspec.json.decode(texts.get(LEDGER_KEY) or "{}", type=Ledger)
+        ledger = _decoded(texts.get(LEDGER_KEY) or "{}", Ledger)
     except msgspec.DecodeError as error:
         raise MovesError(
             f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; if a newer version of the"
@@ -166,7 +169,17 @@ def read_moves(data: object) -> StoredMoves:
     queue = Queue()
     maintenance = MaintenanceState()
     with contextlib.suppress(msgspec.DecodeError):
-        queue = msgspec.json.decode(texts.get(QUEUE_KEY) or "{}", type=Queue)
+        queue = _decoded(texts.get(QUEUE_KEY) or "{}", Queue)
     with contextlib.suppress(msgspec.DecodeError):
-        maintenance = msgspec.json.decode(texts.get(MAINTENANCE_KEY) or "{}", type=MaintenanceState)
+        maintenance = _decoded(texts.get(MAINTENANCE_KEY) or "{}", MaintenanceState)
     return StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
+
+
+@lru_cache(maxsize=KEPT)
+def _decoded(text: str, form: type[Part]) -> Part:
+    """A part of the ConfigMap, decoded once. Raises msgspec.DecodeError.
+
+    The leader reads the ConfigMap in each pass, which may be every second, and most passes change
+    nothing in it.
+    """
+    return msgspec.json.decode(text, type=form)

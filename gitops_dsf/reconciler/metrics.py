@@ -23,6 +23,8 @@ class GaugeSet:
 
     def set(self, values: Mapping[Any, float]) -> None:
         """Shows these values by their labels (tuples), and removes every other series."""
+        if values == self._series:
+            return
         # A series that stayed would show the last value of a scorer or cluster that is gone.
         for labels in self._series.keys() - values.keys():
             self._gauge.remove(*labels)

@@ -4,6 +4,7 @@ import email.utils
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 MAX_RETRY_AFTER: Final = 3600.0
@@ -16,8 +17,12 @@ _FIXDATE: Final = re.compile(
 """The form that servers write today. The standard library takes five times as long to read it."""
 
 
+@lru_cache(maxsize=16)
 def http_date(date: str | None) -> float | None:
-    """Unix time of an HTTP date (RFC 9110 section 5.6.7), or None."""
+    """Unix time of an HTTP date (RFC 9110 section 5.6.7), or None.
+
+    All answers of a second have the same one, so it is read once.
+    """
     try:
         fixed = _FIXDATE.fullmatch(date or "")
         if fixed is not None:

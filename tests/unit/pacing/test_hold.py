@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.pace import DRAW, MOVES_SCORE, PUSH
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.items import Items, items_of
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
-from gitops_dsf.pacing.publication import ItemWrites
+from gitops_dsf.pacing.publication import ItemWrites, Known, Values
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.resolve.paced_rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate
@@ -296,3 +296,26 @@ def test_honest_clusters_pass_their_checks() -> None:
     assert (found.returned, found.back, found.stopped_at) == (0, 0, None)
     assert found.overload <= 5
     assert found.free["c06"] < 100, "the new cluster is used"
+
+
+def confirmed(known: Known, wanted: Items) -> list[tuple[str, Values]]:
+    """The writes of a round, all of which the hub confirms."""
+    round_of_writes, done = ItemWrites(known, wanted), list[tuple[str, Values]]()
+    for name, values in round_of_writes.writes():
+        done.append((name, values))
+        round_of_writes.wrote(name, values)
+    return done
+
+
+def test_what_is_published_as_wanted_is_not_written_again() -> None:
+    wanted = {"c1": {KEY: DRAW}}
+    assert not confirmed({"c1": ({KEY: DRAW},)}, wanted)
+    # The last write may not have taken effect.
+    assert confirmed({"c1": ({}, {KEY: DRAW})}, wanted) == [("c1", {KEY: DRAW})]
+    # It is drawn elsewhere, too.
+    assert confirmed({"c1": ({KEY: DRAW},), "c2": ({KEY: DRAW},)}, wanted) == [("c2", {})]
+
+
+def test_a_push_without_a_draw_goes_also_if_it_is_wanted() -> None:
+    items = {"c1": {KEY: PUSH}}
+    assert confirmed({"c1": ({KEY: PUSH},)}, items) == [("c1", {})]

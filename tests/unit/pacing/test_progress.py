@@ -5,7 +5,7 @@ import pytest
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
 from gitops_dsf.pacing.maintenance import Drain, MaintenanceState
 from gitops_dsf.pacing.progress import advance
-from gitops_dsf.pacing.stored import Queue, Queued, StoredMoves
+from gitops_dsf.pacing.stored import MovesError, Queue, Queued, StoredMoves, read_moves
 
 FOLLOW_SECONDS = 60.0
 LAST_PASS_SECONDS = 10.0
@@ -170,3 +170,17 @@ def test_times_in_the_future_count_as_now() -> None:
     assert [each.since for each in found.queue.waiting] == [10_000.0]
     assert [(each.since, each.until) for each in found.maintenance.drains] == [(10_000.0, FUTURE)]
     assert stored.not_after(FUTURE) == stored
+
+
+def test_what_was_read_before_is_not_decoded_again() -> None:
+    """The leader reads it in each pass, and a ledger may have a megabyte."""
+    moves = StoredMoves(ledger=Ledger((move(Phase.ENDED),)))
+    first, again = read_moves(dict(moves.data)), read_moves(dict(moves.data))
+    assert first == moves
+    assert first.ledger is again.ledger
+    assert first.not_after(FUTURE).ledger is first.ledger
+    other = StoredMoves(ledger=Ledger((move(Phase.HANDOVER),)))
+    assert read_moves(other.data) == other
+    for _ in range(2):
+        with pytest.raises(MovesError):
+            read_moves({"ledger": "?"})
