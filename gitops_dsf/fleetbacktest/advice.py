@@ -108,7 +108,7 @@ def _demand(
     # Within two standard errors, the measured demand says nothing against the written one.
     if demand == term.demand or abs(measured.mean - term.demand) <= 2 * measured.error:
         return None
-    position = placement.written.at("spec", "scores", index, "demand")
+    position = placement.declared.at("spec", "scores", index, "demand")
     return DemandAdvice(
         scorer=placement.scores[index].name,
         cases=measured.cases,
@@ -124,7 +124,7 @@ def _fields(
     """What to write to follow the advice for one Placement; nothing if that is what is written."""
     stickiness = placement.ranking.stickiness
     if setting.stickiness != stickiness:
-        position = placement.written.at("spec", "stickiness")
+        position = placement.declared.at("spec", "stickiness")
         yield _field(position, "spec.stickiness", before=stickiness, after=setting.stickiness)
     if setting.deadband is None:
         return

@@ -45,7 +45,7 @@ def placement(resolved: ResolvedPlacement) -> Object:
         toleration.model_dump(mode="json", exclude_none=True) for toleration in rules.tolerations
     ]
     spec["decisionStrategy"] = {"groupStrategy": _groups(rules)}
-    written = resolved.written.value.metadata
+    written = resolved.declared.value.metadata
     annotations = dict(written.annotations)
     # What people wrote about a paced Placement: the reconciler and previews read it.
     if resolved.paced is not None:

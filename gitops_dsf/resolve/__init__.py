@@ -28,7 +28,11 @@ def applicable(context: Context) -> list[Rule]:
         unreadable.add("ManagedCluster")
     if context.declared.repository is None:
         unreadable.add(SETTINGS)
+    # A new repository has no inventory yet. Every selector in it would match nothing.
     if not context.inventory.clusters:
         unreadable.add(CLUSTERS)
-    others = (rule for rule in RULES if rule is not selectors_are_valid)
-    return [selectors_are_valid, *(rule for rule in others if unreadable.isdisjoint(rule.needs))]
+    rules = [selectors_are_valid]
+    for rule in RULES:
+        if rule is not selectors_are_valid and unreadable.isdisjoint(rule.needs):
+            rules.append(rule)
+    return rules

@@ -33,10 +33,10 @@ class Source:
 def sources(declared: Declared) -> Iterator[Source]:
     """Every source of every application, and the repositories that generators read."""
     for application in declared.applications:
-        yield from _written(application.document, places_of(application))
+        yield from _sources_at(application.document, places_of(application))
     for application_set in declared.application_sets:
         document = application_set.document
-        yield from _written(document, _places_of_a_set(document))
+        yield from _sources_at(document, _places_of_a_set(document))
 
 
 def places_of(application: Item[ScoredApplication]) -> list[FieldPath]:
@@ -52,15 +52,20 @@ def sources_of_a_template(document: Document, template: FieldPath) -> list[Field
 
 def _places_of_a_set(document: Document) -> Iterator[FieldPath]:
     generator_paths = list(generators(document))
-    for template in (TEMPLATE, *((*generator, "template") for generator in generator_paths)):
+    template_paths = [TEMPLATE]
+    for generator in generator_paths:
+        template_paths.append((*generator, "template"))
+    for template in template_paths:
         yield from sources_of_a_template(document, template)
+        # Argo CD reads what is rendered into the hydrated branch from this repository.
         yield (*template, "spec", "sourceHydrator", "drySource")
     for generator in generator_paths:
+        # The git generator has repoURL and revision among its own fields, as a source has them.
         if generator[-1] == "git":
             yield generator
 
 
-def _written(document: Document, paths: Iterable[FieldPath]) -> Iterator[Source]:
+def _sources_at(document: Document, paths: Iterable[FieldPath]) -> Iterator[Source]:
     """The sources at those of the places that have one."""
     for path in paths:
         fields = value_at(document.data, path)

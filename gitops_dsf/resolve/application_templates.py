@@ -42,6 +42,8 @@ class Template:
 
     def may_be_patched(self, *words: str) -> bool:
         """Whether spec.templatePatch may write a field with one of these names."""
+        # The patch is a template, and becomes YAML only when Argo CD renders it for a cluster
+        # (3.6.1). So its text is searched.
         patch = value_at(self.document.data, ("spec", "templatePatch"))
         return isinstance(patch, str) and any(word in patch for word in words)
 
@@ -60,4 +62,5 @@ def templates(document: Document) -> tuple[Template, ...]:
         if len(generator) == len(GENERATORS) + 2:  # an index and a kind: not inside of another one
             template = template_of(document, generator)
             by_places[template.places] = template
+    # A set without a generator makes nothing yet, but mistakes in its template show all the same.
     return tuple(by_places.values()) or (Template(document=document, places=(TEMPLATE,)),)

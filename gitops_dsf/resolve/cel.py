@@ -30,6 +30,7 @@ def cel_mistakes(expression: str) -> tuple[Mistake, ...]:
         syntax = [mistake for mistake in mistakes if mistake.message.startswith("Syntax error")]
         return tuple(map(_refused, syntax[:1] or mistakes))
     kind = checked.yields.partition("<")[0]
+    # The type of a dynamic value shows only on a cluster, so it is not judged.
     if kind in {"BOOL", "DYN"}:
         return ()
     name = kind.rpartition(".")[2].removesuffix("_type").lower()
@@ -51,6 +52,8 @@ def _checker() -> "Checker":
 
 def _refused(mistake: Mistake) -> Mistake:
     """A mistake that the compiler reports, without what only its authors understand."""
+    # The grammar lists every token that could follow, and the checker a container, which OCM leaves
+    # empty. Neither helps the author of an expression.
     reason = mistake.message.removeprefix("Syntax error: ")
     reason = reason.partition(" expecting ")[0].partition(" (in container")[0]
     return Mistake(

@@ -57,11 +57,13 @@ def hub_state(
     from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults  # noqa: PLC0415
 
     objects = list(map(_as_joined, context.declared.clusters))
+    # A mistake that shows only when an expression runs needs a cluster on which it runs.
     if not objects:
         objects.append(_filled(NEW_NAME, {}, {}, {}))
     names = [cluster["metadata"]["name"] for cluster in objects]
     for resource in empty_scores:
-        objects += [_without_scores(resource, cluster=name) for name in names]
+        for name in names:
+            objects.append(_without_scores(resource, cluster=name))
     for number, placement in enumerate(placements):
         objects.append(
             {
@@ -108,6 +110,8 @@ def _filled(
     name: str, metadata: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A cluster with what the API server and the registration add to it."""
+    # A hub leaves empty fields of the status out, and has() of CEL tells the two apart.
+    reported = {field: value for field, value in status.items() if value}
     return {
         "apiVersion": f"{_GROUP}/v1",
         "kind": "ManagedCluster",
@@ -122,5 +126,5 @@ def _filled(
             "annotations": {"gitops-dsf.io/filled-in": "", **metadata.get("annotations", {})},
         },
         "spec": {"hubAcceptsClient": True, "leaseDurationSeconds": 60, **spec},
-        "status": {**_STATUS, **{field: value for field, value in status.items() if value}},
+        "status": {**_STATUS, **reported},
     }

@@ -193,7 +193,9 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
         clusters={cluster.name: cluster.value for cluster in declared.clusters},
         sets={cluster_set.name: cluster_set.value for cluster_set in declared.cluster_sets},
     )
-    sources = {source.name: resolve_source(source, inventory) for source in declared.metric_sources}
+    sources: dict[str, ResolvedSource] = {}
+    for metric_source in declared.metric_sources:
+        sources[metric_source.name] = resolve_source(metric_source, inventory)
     locks = {lock.name: lock for lock in declared.locks}
     scorers: dict[str, EffectiveScorer] = {}
     by_variant: dict[str, tuple[EffectiveScorer, ...]] = {}
@@ -209,7 +211,10 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
     variants: dict[str, tuple[EffectiveScorer, ...]] = {}
     complete: dict[str, EffectiveScorer] = {}
     for name, scorer in scorers.items():
+        # `targets` has no scorer without a score name, because masks name scores.
         variants[name] = _used(by_variant[name], targets.get(name, NO_CLUSTERS))
+        # A scorer is complete only if it is so on all of its clusters: one variant may have the
+        # host that another lacks.
         if not any(variant.missing for variant in variants[name]):
             complete[name] = scorer
     # Argo CD 3.6.1 looks decisions up in its own namespace alone.

@@ -140,6 +140,7 @@ def sent_by_hub(
             continue
         recipient = destination(credential, "configURL", scorer.spec.config_url)
         if recipient is not None:
+            # The token server is written beside the client. The host of configURL may be any other.
             is_own = bool(credential.url) or recipient.host == own_host
             allowed = settings.allowed_token_hosts
             recipients.append(
@@ -152,6 +153,7 @@ def destination(credential: Credential, section: str, url: str) -> Sent | None:
     """Where a credential of an endpoint with this URL goes; None if the URL cannot be parsed."""
     target = credential.url or url
     host = host_of(target)
+    # A rule reports such a URL. Here it must not hide the other credentials.
     if not host:
         return None
     return Sent(
@@ -188,5 +190,6 @@ def _of_client(oauth2: OAuth2) -> Iterator[Credential]:
     secret = oauth2.client_secret_ref.name
     path: FieldPath = ("auth", "oauth2", "clientSecretRef")
     yield Credential(kind=Kind.CLIENT_SECRET, secret=secret, path=path, url=oauth2.token_url)
+    # The order of scopes has no meaning (RFC 6749, section 3.3), so they are sorted.
     grant = f"{oauth2.token_url} {' '.join(sorted(oauth2.scopes))} {oauth2.audience}"
     yield Credential(kind=Kind.ACCESS_TOKEN, secret=secret, path=path, grant=grant)

@@ -56,6 +56,7 @@ def _selected(
 ) -> frozenset[str] | None:
     """The clusters of one predicate, or None if it has more than a valid label selector."""
     required = predicate.get("requiredClusterSelector") if isinstance(predicate, Mapping) else None
+    # Claims and CEL can read what only the hub knows.
     if not isinstance(required, Mapping) or not required.keys() <= {"labelSelector"}:
         return None
     try:

@@ -19,6 +19,7 @@ from gitops_dsf.resolve.eligibility import choosable, eligible
 from gitops_dsf.resolve.generators import followed_placements
 
 NAME_PATH: Final[FieldPath] = ("spec", "template", "metadata", "name")
+# {{name}} in the plain language of Argo CD's templates, {{.name}} in that of Go.
 NAMED_BY_CLUSTER: Final = re.compile(r"([^{}]*)\{\{\s*\.?(?:name|clusterName)\s*\}\}([^{}]*)")
 """A name that is fixed text around the cluster."""
 
@@ -27,7 +28,8 @@ NAMED_BY_CLUSTER: Final = re.compile(r"([^{}]*)\{\{\s*\.?(?:name|clusterName)\s*
 class Generated:
     """The Applications of one set: one for each cluster, named prefix + cluster + suffix."""
 
-    item: Item[ScoredApplication] | Item[RawApplicationSet]
+    owner: Item[ScoredApplication] | Item[RawApplicationSet]
+    """The object whose set generates them."""
     prefix: str
     suffix: str
     clusters: frozenset[str]
@@ -37,9 +39,9 @@ class Generated:
     def position(self) -> Position:
         """Where the name of the Applications is written. It is looked up only for a finding."""
         path = NAME_PATH
-        if self.item.document.kind == "ScoredApplication":
+        if self.owner.document.kind == "ScoredApplication":
             path = ("spec", "application", "template", "name")
-        return self.item.at(*path) if self.item.document.has(path) else self.item.position
+        return self.owner.at(*path) if self.owner.document.has(path) else self.owner.position
 
     def on(self, cluster: str) -> str:
         """The name of the Application on a cluster."""
@@ -49,12 +51,13 @@ class Generated:
 def generated(context: Context) -> list[Generated]:
     """The Applications of all sets, in order of their files."""
     everything = (*_of_scored(context), *_of_copied(context))
-    return sorted(everything, key=lambda applications: applications.item.position)
+    return sorted(everything, key=lambda applications: applications.owner.position)
 
 
 def _of_scored(context: Context) -> Iterator[Generated]:
     for application in context.declared.applications:
         ranking = context.ranking_of(application)
+        # Another rule reports an application whose Placement does not exist.
         clusters = frozenset[str]() if ranking is None else eligible(context, ranking)
         prefix = f"{application.name}-"
         suffix = ""
@@ -63,7 +66,7 @@ def _of_scored(context: Context) -> Iterator[Generated]:
         if match is not None:
             prefix = match[1]
             suffix = match[2]
-        yield Generated(item=application, prefix=prefix, suffix=suffix, clusters=clusters)
+        yield Generated(owner=application, prefix=prefix, suffix=suffix, clusters=clusters)
 
 
 def _of_copied(context: Context) -> Iterator[Generated]:
@@ -93,5 +96,5 @@ def _of_copied(context: Context) -> Iterator[Generated]:
                 # Where the clusters of a Placement are not known, nothing is said about names.
                 clusters |= choosable(context, placements[followed]) or frozenset()
         yield Generated(
-            item=application_set, prefix=match[1], suffix=match[2], clusters=frozenset(clusters)
+            owner=application_set, prefix=match[1], suffix=match[2], clusters=frozenset(clusters)
         )

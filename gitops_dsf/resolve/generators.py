@@ -20,8 +20,10 @@ def generators(
     for listed in document.items(*place):
         entry = value_at(document.data, listed)
         for kind, content in entry.items() if isinstance(entry, dict) else ():
+            # A selector stands beside the generator, and lets only some of its parameters through.
             if isinstance(content, dict) and kind != "selector":
                 yield (*listed, kind)
+                # Argo CD 3.6.1 has three levels: what a nested matrix combines combines nothing.
                 if kind in NESTING and depth < 2:
                     yield from generators(document, (*listed, kind, "generators"), depth + 1)
 

@@ -105,6 +105,7 @@ def identity_of(cluster: ManagedCluster, identity: str) -> str | None:
         return cluster.metadata.name
     kind, _, name = identity.partition(":")
     if kind == "label":
+        # Series with an empty label are those of every cluster that has none.
         return cluster.metadata.labels.get(name) or None
     for claim in cluster.status.cluster_claims:
         if claim.name == name and claim.value:
@@ -132,22 +133,23 @@ class Variant:
 class ResolvedSource:
     """A MetricSource with its variants."""
 
-    item: Item[MetricSource]
+    declared: Item[MetricSource]
     variants: tuple[Variant, ...]
     lacking: frozenset[str]
     """Clusters that no variant selects."""
 
     @property
     def name(self) -> str:
-        return self.item.name
+        return self.declared.name
 
 
-def resolve_source(item: Item[MetricSource], inventory: ClusterInventory) -> ResolvedSource:
+def resolve_source(source: Item[MetricSource], inventory: ClusterInventory) -> ResolvedSource:
     """Assigns each cluster to the first variant that selects it."""
     unassigned = inventory.all_clusters
     variants = []
-    for index, variant in enumerate(item.value.spec.variants):
+    for index, variant in enumerate(source.value.spec.variants):
+        # The first variant wins, so that a last one without a selector can serve all the others.
         users = unassigned & inventory.selected(variant.cluster_selector)
-        variants.append(Variant(source=item, index=index, value=variant, clusters=users))
+        variants.append(Variant(source=source, index=index, value=variant, clusters=users))
         unassigned -= users
-    return ResolvedSource(item=item, variants=tuple(variants), lacking=unassigned)
+    return ResolvedSource(declared=source, variants=tuple(variants), lacking=unassigned)

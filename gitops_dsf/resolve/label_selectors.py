@@ -32,7 +32,7 @@ def label_key(key: str) -> bool:
 @lru_cache(maxsize=4096)
 def label_value(value: str) -> bool:
     """Kubernetes' rule: empty, or at most 63 characters of letters, digits, '-', '_' and '.'."""
-    return value.isascii() and label_value_error(value) is None
+    return label_value_error(value) is None
 
 
 def invalid(
@@ -67,6 +67,7 @@ def _invalid_term(
         )
         hint = f"write {or_text(OPERATORS)}"
         yield codes.BAD_SELECTOR.at(document.at(operator_path), message, hint)
+        # Whether values belong there is up to the operator.
         return
     if operator in {"In", "NotIn"} and not values:
         message = f"{operator} needs at least one value"

@@ -32,7 +32,10 @@ def needs_of(context: Context, bits: Mapping[str, int]) -> Mapping[Need, list[st
     names: dict[tuple[frozenset[str], int], list[str]] = {}
     for ranking in context.declared.rankings:
         clusters = eligible(context, ranking)
+        # An application on all eligible clusters goes on as long as one is left.
         wanted = ranking.value.spec.placement.number_of_clusters or 1
+        # One that asks for more clusters than are eligible lacks them without any maintenance.
+        # Another rule reports that.
         names.setdefault((clusters, min(len(clusters), wanted)), []).append(ranking.name)
     needs: dict[Need, list[str]] = {}
     for (clusters, count), applications in names.items():
@@ -57,8 +60,11 @@ def stranding(
         smallest = group - alone
         if not need.is_stranded(union(smallest, taken)):
             continue
+        # A group that contains an earlier answer says nothing new.
         if any(earlier <= smallest for earlier in several):
             continue
+        # Windows that the others do not need to strand it are dropped, so that the finding names
+        # only those of which one must be moved.
         for window in sorted(smallest):
             if need.is_stranded(union(smallest - {window}, taken)):
                 smallest -= {window}

@@ -16,6 +16,7 @@ def window_of(spec: MaintenanceSpec) -> Window:
     schedule = spec.schedule
     if schedule is not None:
         return Weekly(tuple(schedule.days), schedule.opens, schedule.closes, schedule.zone)
+    # The model has refused a document with neither a schedule nor both of these.
     start = datetime.fromisoformat(spec.start or "").timestamp()
     end = datetime.fromisoformat(spec.end or "").timestamp()
     return Period(start, end)
@@ -23,8 +24,10 @@ def window_of(spec: MaintenanceSpec) -> Window:
 
 def clusters_of(spec: MaintenanceSpec, inventory: ClusterInventory) -> frozenset[str]:
     """The clusters of the inventory that it is about."""
+    # A rule reports names that the inventory does not have.
     if spec.clusters is not None:
         return inventory.all_clusters & frozenset(spec.clusters)
+    # It freezes applications, wherever they run.
     if spec.cluster_selector is None:
         return NO_CLUSTERS
     return inventory.selected(spec.cluster_selector)

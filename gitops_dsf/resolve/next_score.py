@@ -94,6 +94,7 @@ def keeps_item_names(before: EffectiveScorer, after: EffectiveScorer) -> bool:
 
 def is_renamed(before: EffectiveScorer, after: EffectiveScorer) -> bool:
     """Whether OCM finds the published scores under another name after the change."""
+    # A score that is not published has no name on the hub.
     if "None" in (before.spec.score_destination, after.spec.score_destination):
         return False
     is_item = before.dimension_format != after.dimension_format
@@ -128,6 +129,7 @@ class ScorerEdit:
 
     def next_score(self, present: PublishedScore, *, cluster: str) -> NextScore:
         """What follows from the present score of a cluster, which an agent has published."""
+        # Without {cluster} in the names, clusters with equal scores have equal answers.
         key = (present.names, present.values, cluster if self._names_cluster else "")
         if key not in self._followed:
             self._followed[key] = self._follow(present, cluster)
@@ -141,14 +143,14 @@ class ScorerEdit:
         None if they cannot be those behind it, because the base makes other items of them: results
         are missing, or they are of another revision of the scorer.
         """
-        known = tuple(results)
+        raw_results = tuple(results)
         # A store can lag behind the hub, or hold raw scores of before the last edit.
-        if set(computed_items(self.before, known, cluster=cluster)) != set(present.names):
+        if set(computed_items(self.before, raw_results, cluster=cluster)) != set(present.names):
             return None
         if self._leaves_results and self._leaves_items:
             stays = {name: Interval(score, score) for name, score in present.items()}
             return NextScore(why=why, exists=True, items=stays)
-        return self.next_computed(present, known, cluster=cluster, why=why)
+        return self.next_computed(present, raw_results, cluster=cluster, why=why)
 
     def next_computed(
         self,
@@ -194,12 +196,10 @@ class ScorerEdit:
     @cached_property
     def _names_cluster(self) -> bool:
         """Whether the names of items depend on the cluster."""
-        templates = (self.before.dimension_format, self.after.dimension_format)
-        return any(
-            placeholder.name == "cluster"
-            for template in templates
-            for placeholder in placeholders(template)
-        )
+        for template in (self.before.dimension_format, self.after.dimension_format):
+            if any(placeholder.name == "cluster" for placeholder in placeholders(template)):
+                return True
+        return False
 
     def _follow(self, present: PublishedScore, cluster: str) -> NextScore:
         outcomes = []
@@ -210,10 +210,14 @@ class ScorerEdit:
             outcomes.append(self._by_default(present, cluster))
         if not outcomes:
             # Another program wrote it, or a revision of the scorer that is not the base.
-            why = f"{self.why}, and the present score is not one that the base publishes"
-            return unbounded(self.after, why, exists=self.same_object)
+            reason = f"{self.why}, and the present score is not one that the base publishes"
+            return unbounded(self.after, reason, exists=self.same_object)
+        # There are one or two outcomes. An item that only one of them has may be missing.
+        names: dict[str, None] = {}
+        for outcome in outcomes:
+            names |= dict.fromkeys(outcome)
         items = {}
-        for name in dict.fromkeys(name for outcome in outcomes for name in outcome):
+        for name in names:
             intervals = [outcome.get(name, MISSING) for outcome in outcomes]
             items[name] = intervals[0].joined(intervals[-1])
         is_kept = self.same_object and all(present.names == tuple(names) for names in outcomes)
@@ -229,6 +233,7 @@ class ScorerEdit:
         if default is None or self.before.spec.default_score is not None:
             return None
         name = self._default_item(self.after, cluster)
+        # The cycle may fail before the source answers. Then the score stays missing.
         items = {name: MISSING.joined(Interval(default, default))}
         exists = self.same_object and expired is not None and expired.names == (name,)
         return NextScore(why=self.why, exists=exists, items=items)
@@ -238,6 +243,7 @@ class ScorerEdit:
         names = self._new_names(present, cluster)
         if names is None:
             return None
+        # Under a new name nothing is published yet, so no deadband holds the new score back.
         is_rewritten = not self.same_object or names != present.names
         items = {}
         for name, score in zip(names, present.values, strict=True):
@@ -272,6 +278,8 @@ class ScorerEdit:
     def _new_names(self, present: PublishedScore, cluster: str) -> tuple[str, ...] | None:
         """The items under their new names; None if they are not named as the base names them."""
         before = self.before
+        # The labels of results name these items, and an edit that renames them is left to the next
+        # run (keeps_item_names).
         if label_placeholders(before.dimension_format):
             return present.names
         if present.names != (self._default_item(before, cluster),):

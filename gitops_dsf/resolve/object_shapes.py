@@ -46,11 +46,13 @@ def _correction(document: Document, problem: fields.SchemaProblem) -> tuple[str,
     """What to write instead, and the edits where that is certain."""
     path: FieldPath = problem.path
     text = document.written(path)
-    # A number with a leading zero is octal to YAML 1.1, so it is left to its author.
+    # A number with a leading zero is octal to YAML 1.1, so it is left to its author. 18 digits
+    # always fit into an int64, the largest integer of the API server.
     if problem.wanted_type == "integer" and re.fullmatch(r"0|[1-9][0-9]{0,17}", text):
         return "remove the quotes", (Edit(path, value=int(text)),)
     if problem.wanted_type == "string" and text and value_at(document.data, path) is not None:
         return f'quote it: "{text}"', (Edit(path, value=text),)
+    # Whether one entry was meant, or several in one text, is known to the author alone: no edit.
     if problem.wanted_type == "array" and text:
         return f"write [{text}]", ()
     if problem.choices:

@@ -85,6 +85,7 @@ def nearest_weights(weights: Sequence[int], spans: Sequence[int]) -> tuple[int, 
         candidate = tuple(_scaled(weight, scale, largest) for weight in weights)
         if reach(candidate, spans) < HOLD_SPAN:
             holding.add(candidate)
+    # Of equally near ones always the same, so that the hint does not change between two runs.
     return min(
         holding, key=lambda candidate: (_distance(candidate, weights), candidate), default=None
     )

@@ -25,11 +25,13 @@ def known_count(context: Context, document: Document, generator: FieldPath) -> i
     kind = generator[-1]
     if kind == "list":
         elements = content.get("elements")
+        # elementsYaml is text that parameters of another generator fill in.
         is_known = isinstance(elements, list) and not content.get("elementsYaml")
         return len(elements) if is_known else None
     if kind == GENERATOR:
         return _chosen(context, document, generator)
     inner = generators(document, (*generator, "generators"), depth=1)
+    # What is further inside counts for its own parent, which is counted below.
     direct = [nested for nested in inner if len(nested) == len(generator) + 3]
     counts = [known_count(context, document, nested) for nested in direct]
     if kind == "merge":
@@ -50,6 +52,7 @@ def _chosen(context: Context, document: Document, generator: FieldPath) -> int |
     home = context.argocd_namespace
     total = 0
     for ranking in context.declared.rankings:
+        # Argo CD 3.6.1 looks decisions up in its own namespace alone.
         if ranking.name in followed and context.namespace_of(ranking) == home:
             wanted = ranking.value.spec.placement.number_of_clusters
             count = len(eligible(context, ranking))

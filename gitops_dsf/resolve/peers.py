@@ -71,6 +71,7 @@ def peers(context: Context) -> Iterator[Peer]:
             path=("spec", "scoring"),
             on_hub=scorer.spec.on_hub,
         )
+    # One scorer on the hub is enough for its source to be asked from there.
     on_hub = {scorer.spec.source.ref for scorer in context.scorers.values() if scorer.spec.on_hub}
     for variant in context.source_variants:
         yield Peer(

@@ -44,6 +44,7 @@ def ranked_by(
     ranking: RankingItem, scorers: Mapping[str, EffectiveScorer], external: ExternalScores
 ) -> tuple[ResolvedScore, ...] | None:
     """The scores of a ranking; None when a reference is invalid."""
+    # Without one of its scores a Placement would rank by other proportions than people wrote.
     scores: list[ResolvedScore] = []
     for score in ranking.value.spec.scores:
         if score.add_on is not None:
@@ -70,6 +71,8 @@ def _of_scorer(score: Score, scorers: Mapping[str, EffectiveScorer]) -> Resolved
     scorer = scorers.get(score.scorer or "")
     if scorer is None or not scorer.score_name:
         return None
+    # A prioritizer of OCM reads one item by its name, so a name that a label decides must be
+    # written.
     dimension = score.dimension or scorer.only_item
     if dimension is None:
         return None
@@ -113,6 +116,7 @@ def how_zero_wins(name: str, published: tuple[int, int], weight: int) -> str:
     (docs/decisions/scheduler.md#what-the-scores-do-not-say).
     """
     low, high = published
+    # With a positive weight the lowest score loses, with a negative one the highest.
     if weight > 0 and low < 0:
         return (
             f"{name} can publish {low}, and a cluster without the score counts as 0: it beats real"

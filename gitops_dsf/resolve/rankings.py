@@ -30,7 +30,7 @@ from gitops_dsf.resolve.verifications import verification_of
 class ResolvedPlacement:
     """The Placement that a ranking renders, with valid references and weights."""
 
-    written: RankingItem = field(repr=False, compare=False)
+    declared: RankingItem = field(repr=False, compare=False)
     """The object that renders it, with its place in the files."""
     namespace: str
     scores: tuple[ResolvedScore, ...]
@@ -45,7 +45,7 @@ class ResolvedPlacement:
 
     @property
     def name(self) -> str:
-        return self.written.name
+        return self.declared.name
 
     @property
     def key(self) -> str:
@@ -54,7 +54,7 @@ class ResolvedPlacement:
 
     @property
     def ranking(self) -> Ranking:
-        return self.written.value.spec
+        return self.declared.value.spec
 
 
 def multi_kueue_of(ranking: RankingItem) -> MultiKueue | None:
@@ -91,7 +91,7 @@ def resolve_ranking(
     if weights is None:
         return None
     placement = ResolvedPlacement(
-        written=ranking,
+        declared=ranking,
         namespace=namespace,
         scores=scores,
         weights=weights,
@@ -102,6 +102,8 @@ def resolve_ranking(
     held = hold_weights(score_weights, [score.span for score in scores])
     if held is None:
         return None
+    # A move that people want verified must not be made without: a check that cannot be resolved
+    # leaves the whole Placement out.
     verification = None
     if isinstance(ranking.value, ScoredApplication) and ranking.value.spec.moves.verify:
         verification = verification_of(ranking.value, variants)
@@ -118,13 +120,13 @@ def resolve_ranking(
 
 
 def _multi_kueue(ranking: RankingItem, scores: Sequence[ResolvedScore]) -> MultiKueueOrder | None:
-    written = multi_kueue_of(ranking)
-    if written is None:
+    multi_kueue = multi_kueue_of(ranking)
+    if multi_kueue is None:
         return None
     spec = ranking.value.spec
     return MultiKueueOrder(
-        config=written.config,
-        reorder_seconds=float(written.reorder_seconds),
+        config=multi_kueue.config,
+        reorder_seconds=float(multi_kueue.reorder_seconds),
         terms=ranking_terms(spec.scores, scores),
         stickiness=float(spec.stickiness),
     )

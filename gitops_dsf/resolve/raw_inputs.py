@@ -15,13 +15,17 @@ class _Input:
     before: Any
     after: Any
 
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.before != self.after)
+
 
 def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
     """Changed fields that decide what a result is, so that the next raw score is open.
 
     The variant of a MetricSource depends on the cluster: `asks_elsewhere` compares those.
     """
-    return tuple(each.title for each in _raw_inputs(before, after) if each.before != each.after)
+    return tuple(field.title for field in _raw_inputs(before, after) if field.is_changed)
 
 
 def history_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
@@ -39,7 +43,7 @@ def history_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str
 
 def asks_elsewhere(before: EffectiveScorer, after: EffectiveScorer) -> bool:
     """Whether two versions, each with the variant of one cluster, ask for other metrics."""
-    return any(each.before != each.after for each in _places(before, after))
+    return any(field.is_changed for field in _places(before, after))
 
 
 def _raw_inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[_Input]:
@@ -49,6 +53,7 @@ def _raw_inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[_In
     if old.source.ref is None and new.source.ref is None:
         yield from _places(before, after)
     yield _Input("runsOn", old.runs_on, new.runs_on)
+    # An agent asks for its own cluster, and does not read this label.
     if old.on_hub and new.on_hub:
         yield _Input("cluster label", old.source.cluster_label, new.source.cluster_label)
     yield _Input("query", old.source.params.query, new.source.params.query)

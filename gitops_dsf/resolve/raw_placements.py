@@ -85,4 +85,5 @@ def verdict_on_any_cluster(spec: Mapping[str, Any]) -> "Verdict":
         },
         {"kind": "Placement", "metadata": {"name": "p", "namespace": "n"}, "spec": judged},
     ]
+    # The cluster has no taint that a toleration could outlive, so any time will do.
     return simulate(with_defaults(objects), "n/p", "2026-01-01T00:00:00Z")

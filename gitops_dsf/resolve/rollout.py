@@ -17,6 +17,8 @@ def entries_of(agent: Agent, labels: Mapping[str, str]) -> tuple[int, ...]:
         new_fields = entry.changed.keys() - by_field.keys()
         if new_fields and entry.cluster_selector.matches(dict(labels)):
             by_field |= dict.fromkeys(new_fields, index)
+    # An entry that writes what is there anyway would only give the cluster a configuration of its
+    # own with the same content.
     entries = tuple(sorted(set(by_field.values())))
     return entries if settings_with(agent, entries) != agent else ()
 
@@ -28,6 +30,7 @@ def settings_with(agent: Agent, entries: Sequence[int]) -> Agent:
     changes = {}
     for index in reversed(entries):  # the first entry with a field counts, so it is written last
         changes.update(agent.rollout[index].changed)
+    # An entry may name the memory alone. What it leaves out stays as it is for all clusters.
     resources = changes.get("resources")
     if isinstance(resources, RolloutResources):
         values = resources.model_dump(by_alias=False, exclude_none=True)

@@ -53,6 +53,7 @@ def raw_scores(scores: Interval, score_range: ScoreRange | None) -> RawInterval 
         beyond = _least(scores.high + 1, score_range)
     if first is None:
         return None
+    # The last raw score is the float just below the first one that gives a higher score.
     last = MAX_RAW if beyond is None else _float(_ordinal(beyond) - 1)
     return None if first > last else RawInterval(first, last)
 

@@ -72,6 +72,7 @@ class EffectiveScorer:
             if self.chosen is None:
                 return self.declared.document, ("spec", "source", "ref")
             return self.chosen.source.document, (*self.chosen.path, path[-1])
+        # A lock has no effect on a field that it leaves empty.
         if self.lock is not None and attrgetter(field)(self.lock.value.spec.config):
             return self.lock.document, ("spec", "config", *path)
         return self.declared.document, ("spec", *path)
@@ -263,6 +264,7 @@ class EffectiveScorer:
         added = [0]
         for part in split(self.spec.source.params.query):
             tree = check(part.text).tree
+            # Another rule reports an expression that does not parse.
             if tree is not None:
                 added.append(history_seconds(tree))
         return self.spec.source.params.range + max(added)
@@ -275,6 +277,7 @@ class EffectiveScorer:
         query = self.spec.source.params.query
         if self.source_type != "Prometheus" or self.spec.source.dialect == "Other":
             return []
+        # A rule reports it, and to parse it would take seconds.
         if len(query) > MAX_QUERY:
             return []
         return [(part, check(part.text)) for part in split(query)]
@@ -306,6 +309,7 @@ def effective(declared: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> E
     With source.ref it has no source until `with_variant` gives it one.
     """
     spec = declared.value.spec
+    # A lock can stay behind when a scorer stops reading /config. A rule reports it.
     if not spec.reads_config:
         lock = None
     if lock is not None:
@@ -328,6 +332,7 @@ def with_variant(scorer: EffectiveScorer, variant: Variant) -> EffectiveScorer:
     spec = _with_source(
         scorer.spec, type=source.type, host=source.host, path=source.path, auth=source.auth
     )
+    # This makes a new object, so values that the scorer has cached without a source do not stay.
     return replace(scorer, chosen=variant, spec=spec)
 
 
@@ -335,11 +340,11 @@ def _with_source(spec: DynamicScorerSpec, **update: Auth | str | None) -> Dynami
     return spec.model_copy(update={"source": spec.source.model_copy(update=update)})
 
 
-def _merged(written: AuthoredT, said: Authored) -> AuthoredT:
-    """The fields that are written, with those that a lock says."""
+def _merged(spec: AuthoredT, locked: Authored) -> AuthoredT:
+    """The fields of the spec, with those that a lock has instead."""
     update = {}
-    for name in type(said).model_fields:
-        value = getattr(said, name)
-        own = getattr(written, name)
+    for name in type(locked).model_fields:
+        value = getattr(locked, name)
+        own = getattr(spec, name)
         update[name] = _merged(own, value) if isinstance(value, Authored) else value or own
-    return written.model_copy(update=update)
+    return spec.model_copy(update=update)

@@ -53,6 +53,7 @@ def _series_of_measures(
     scorer: EffectiveScorer, names: Sequence[str]
 ) -> Iterator[SeriesOfExpression]:
     query = scorer.spec.source.params.query
+    # Another rule reports a measure that does not exist.
     with suppress(MeasureError):
         for part, selection in zip(split(query), select(query), strict=True):
             each_node = selection.measure.per_node and "node" not in names

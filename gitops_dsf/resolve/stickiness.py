@@ -63,6 +63,7 @@ def _possible(weights: tuple[int, ...]) -> list[tuple[Fraction, Weights]]:
         return []
     possible = []
     for steady in range(1, MAX_WEIGHT + 1):
+        # The factor multiplies every score weight, of which the largest must stay within the CRD's.
         for factor in range(1, MAX_WEIGHT // largest + 1):
             # Weights with a common divisor give the same points as smaller ones.
             if gcd(steady, factor) == 1:

@@ -21,6 +21,7 @@ def target_clusters(
     scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], inventory: ClusterInventory
 ) -> dict[str, frozenset[str]]:
     """Where each scorer with a score name runs, by selector and masks. Suspension is ignored."""
+    # A scorer whose name is to come from a lock runs nowhere yet.
     named = {scorer.name: scorer for scorer in scorers if scorer.score_name}
     scores = {scorer.score_name for scorer in named.values()}
     masked: dict[str, set[str]] = defaultdict(set)
@@ -58,7 +59,10 @@ def targets(
 
     @cache
     def names(groups: tuple[frozenset[str], ...]) -> tuple[str, ...]:
-        return tuple(sorted(name for group in groups for name in scorers_by_clusters[group]))
+        scorers: list[str] = []
+        for group in groups:
+            scorers += scorers_by_clusters[group]
+        return tuple(sorted(scorers))
 
     return {cluster: names(tuple(groups)) for cluster, groups in running.items()}
 

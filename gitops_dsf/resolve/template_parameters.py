@@ -72,8 +72,10 @@ def read_of_clusters(
 ) -> Iterator[tuple[Text, Mapping[Read, int]]]:
     """The texts that Argo CD can run and that read labels or claims, with the offset of each."""
     for text in texts_of(application):
+        # Most templates read neither, and to parse one is slow.
         if not ("labels" in text.value or "claims" in text.value):
             continue
+        # Argo CD would refuse the whole set, so nothing needs to be rendered for this text.
         if any(mistake.trouble not in _RUNS for mistake in check(text.value, GIVEN)):
             continue
         if offsets := reads(text.value, GIVEN):
@@ -97,6 +99,7 @@ def cluster_parameters(
     for name in sorted(eligible(context, ranking)):
         of_cluster: dict[str, Any] = {"name": name}
         for kind, key in sorted(read):
+            # A missing key would be an error with missingkey=error, which the set is rendered with.
             value = context.inventory.described_by(kind).labels[name].get(key, "")
             of_cluster.setdefault(kind, {})[key] = value
         parameters.append(of_cluster)

@@ -13,7 +13,7 @@ from gitops_dsf.resolve.context import Context
 class UrlParameters(NamedTuple):
     """The parameters of one source, and where they are written."""
 
-    item: Item[DynamicScorer] | Item[MetricSource]
+    declared: Item[DynamicScorer] | Item[MetricSource]
     path: FieldPath
     values: Mapping[str, str]
 

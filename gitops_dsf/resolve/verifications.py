@@ -76,7 +76,7 @@ def _revision(
     spec = application.spec
     names = {check.scorer for check in spec.moves.verify}
     names.update(score.scorer for score in spec.scores if score.scorer is not None)
-    written: list[Authored] = [spec]
+    models: list[Authored] = [spec]
     for name in sorted(names):
-        written += [form.spec for form in variants.get(name, ())]
-    return digest_of(written)
+        models += [form.spec for form in variants.get(name, ())]
+    return digest_of(models)

@@ -55,6 +55,7 @@ AGGREGATIONS: Final = frozenset(_AGGREGATIONS.split())
 BINARY: Final = frozenset(
     ["+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "and", "or", "unless", "atan2"]
 )
+# Durations come before numbers, because 5m begins like a number.
 _TOKEN: Final = re.compile(
     r"""
     (?P<blank>\s+|\#[^\n]*)
@@ -155,6 +156,7 @@ def _parse(text: str) -> Tree:
     """
     try:
         return promql_parser.parse(text)
+    # PyO3 derives PanicException from BaseException, and gives no module to import it from.
     except BaseException as error:
         if type(error).__name__ == "PanicException":
             raise ValueError("the parser cannot read this query") from error
@@ -259,6 +261,7 @@ def _culprit(text: str, words: Sequence[Token], message: str) -> int:
     """Offset of what the message is about: the unreadable or quoted word, else the start."""
     if words and words[-1].kind == "bad":
         return words[-1].offset
+    # What is missing belongs at the end.
     if not words or "end of input" in message or "unclosed" in message:
         return len(text.rstrip())
     match = _QUOTED.search(message)

@@ -85,6 +85,7 @@ def history_seconds(tree: Tree, depth: int = 0) -> int:
 
     An `@` with a time of its own is ignored: no retention would help.
     """
+    # A query so deep is not judged: the answer errs to a shorter history.
     if depth > MAX_DEPTH:
         return 0
     own = 0
@@ -181,25 +182,25 @@ def _aggregation(tree: Tree, depth: int) -> _Labels:
 
 
 def _binary(tree: Tree, depth: int) -> _Labels:
-    left = _labels(tree.lhs, depth + 1)
-    right = _labels(tree.rhs, depth + 1)
+    of_left = _labels(tree.lhs, depth + 1)
+    of_right = _labels(tree.rhs, depth + 1)
     modifier = tree.modifier
     if modifier is None:
-        return left.either(right)
+        return of_left.either(of_right)
     cardinality = str(modifier.card)
     # With group_left the result has the labels of the left side, and those that group_left lists
     # from the right. With group_right it is the other way round.
     if cardinality.endswith("ManyToOne"):
-        return left.plus(frozenset(modifier.group_labels or ()))
+        return of_left.plus(frozenset(modifier.group_labels or ()))
     if cardinality.endswith("OneToMany"):
-        return right.plus(frozenset(modifier.group_labels or ()))
+        return of_right.plus(frozenset(modifier.group_labels or ()))
     # Prometheus keeps only the labels of on(), or drops those of ignoring(), also for a comparison.
     if modifier.matching is not None and cardinality.endswith("OneToOne"):
         listed = frozenset(modifier.matching.labels)
-        both = left.either(right)
+        both = of_left.either(of_right)
         is_on = str(modifier.matching.type).endswith("Include")
         return both.only(listed) if is_on else both.minus(listed)
-    return left.either(right)
+    return of_left.either(of_right)
 
 
 def _call(tree: Tree, depth: int) -> _Labels:

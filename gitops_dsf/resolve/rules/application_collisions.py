@@ -87,7 +87,7 @@ def applications_of_the_tree_stay_ours(context: Context) -> Iterator[Diagnostic]
         names = map(applications.on, applications.clusters)
         own_name = min(filter(OWN_APPLICATION.fullmatch, names), default=None)
         if own_name is not None:
-            yield _taken_over(applications.item.name, own_name, applications.position)
+            yield _taken_over(applications.owner.name, own_name, applications.position)
     for application_set in context.declared.application_sets:
         for path, text in texts_in(application_set.document.data["spec"], ("spec",)):
             own_name = _may_become(text) if path[-3:] == NAME_PATH[-3:] else None
@@ -206,7 +206,7 @@ def _longer_prefix(
 
 
 def _position(application: _OnCluster) -> Position:
-    return application.applications.item.position
+    return application.applications.owner.position
 
 
 def _splits(inventory: Iterable[str], heads: set[str]) -> dict[str, list[tuple[str, str]]]:
@@ -227,8 +227,8 @@ def _equal_name(later: _OnCluster, earlier: _OnCluster) -> Diagnostic:
     first, first_cluster = earlier
     return codes.APPLICATION_NAME.at(
         applications.position,
-        f"{applications.item.name} on cluster {cluster} and {first.item.name} ({first.position}) on"
-        f" cluster {first_cluster} both generate the Application {applications.on(cluster)}: it"
+        f"{applications.owner.name} on cluster {cluster} and {first.owner.name} ({first.position})"
+        f" on cluster {first_cluster} both generate the Application {applications.on(cluster)}: it"
         " stays with the first, and the other one never runs",
         "rename one of the two, or choose clusters that they do not share",
     )

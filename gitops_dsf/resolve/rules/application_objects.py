@@ -24,7 +24,7 @@ def applications_bring_different_objects(context: Context) -> Iterator[Diagnosti
     by_content: dict[str, list[Generated]] = defaultdict(list)
     # By name: in the order of their files, a renamed file would change which set is reported.
     for applications in sorted(generated(context), key=_name):
-        namespace = value_at(applications.item.document.data, _namespace_path(applications))
+        namespace = value_at(applications.owner.document.data, _namespace_path(applications))
         sources = _sources(applications)
         if not namespace or not sources:
             continue
@@ -33,9 +33,9 @@ def applications_bring_different_objects(context: Context) -> Iterator[Diagnosti
         for other in by_content[content]:
             if shared := applications.clusters & other.clusters:
                 yield codes.SAME_OBJECTS.at(
-                    applications.item.at(*_namespace_path(applications)),
-                    f"{applications.item.name} and {other.item.name} ({other.position}) deploy the"
-                    f" same source into the namespace {namespace}: on one cluster, such as"
+                    applications.owner.at(*_namespace_path(applications)),
+                    f"{applications.owner.name} and {other.owner.name} ({other.position}) deploy"
+                    f" the same source into the namespace {namespace}: on one cluster, such as"
                     f" {min(shared)}, they manage the same objects, and each undoes what the other"
                     " does",
                     "give each a namespace of its own, or clusters that they do not share",
@@ -45,11 +45,11 @@ def applications_bring_different_objects(context: Context) -> Iterator[Diagnosti
 
 
 def _name(applications: Generated) -> tuple[str, str]:
-    return applications.item.name, applications.item.document.kind
+    return applications.owner.name, applications.owner.document.kind
 
 
 def _is_scored(applications: Generated) -> bool:
-    return applications.item.document.kind == "ScoredApplication"
+    return applications.owner.document.kind == "ScoredApplication"
 
 
 def _namespace_path(applications: Generated) -> FieldPath:
@@ -60,7 +60,7 @@ def _namespace_path(applications: Generated) -> FieldPath:
 
 def _sources(applications: Generated) -> list[object]:
     """The sources as they are written."""
-    data = applications.item.document.data
+    data = applications.owner.document.data
     spec: FieldPath = ("spec", "application") if _is_scored(applications) else _SPEC
     source = value_at(data, (*spec, "source"))
     sources = value_at(data, (*spec, "sources"))

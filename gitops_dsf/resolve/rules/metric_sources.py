@@ -46,8 +46,8 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
                 scorer.declared.at("spec", "source", "ref"),
                 f"{name} runs on {names_text(lacking, most=MAX_NAMED)}, and MetricSource"
                 f" {source.name} has no variant for {these}",
-                f"add a variant to {source.item.document.file}; one without clusterSelector serves"
-                " all other clusters",
+                f"add a variant to {source.declared.document.file}; one without clusterSelector"
+                " serves all other clusters",
             )
 
 
@@ -61,7 +61,7 @@ def sources_are_used(context: Context) -> Iterator[Diagnostic]:
     for source in context.sources.values():
         if source.name not in used:
             yield codes.UNUSED_SOURCE.at(
-                source.item.position,
+                source.declared.position,
                 f"no scorer names MetricSource {source.name}",
                 f"write source.ref: {source.name} into a scorer, or remove the MetricSource",
             )
@@ -82,14 +82,14 @@ def _dead_variants(source: ResolvedSource) -> Iterator[Diagnostic]:
         key = "" if selector is None else selector.model_dump_json()
         if catch_all is not None:
             yield codes.DEAD_VARIANT.at(
-                source.item.at(*variant.path),
+                source.declared.at(*variant.path),
                 f"variants[{variant.index}] is never used: variants[{catch_all}] selects every"
                 " cluster and comes first",
                 "give it another clusterSelector, move it up, or remove it",
             )
         elif key in by_selector:
             yield codes.DEAD_VARIANT.at(
-                source.item.at(*variant.path),
+                source.declared.at(*variant.path),
                 f"variants[{variant.index}] is never used: variants[{by_selector[key]}] has the"
                 " same clusterSelector and comes first",
                 "give it another clusterSelector, move it up, or remove it",

@@ -221,7 +221,7 @@ def _written(fleet: CheckedFleet | None) -> _Contents:
         # The Placement of a ScoredApplication is written as a part of that.
         if isinstance(placement.ranking, ScoredPlacementSpec):
             contents["ScoredPlacement", placement.key] = {
-                "metadata": written_metadata(placement.written.value.metadata),
+                "metadata": written_metadata(placement.declared.value.metadata),
                 "spec": placement.ranking.model_dump(mode="json", by_alias=True),
             }
     for document in fleet.carried:

@@ -359,7 +359,7 @@ def _demands(fleet: CheckedFleet) -> Mapping[str, tuple[_Demand, ...]]:
     for placement in fleet.placements:
         demands = []
         # The demand is what people wrote; the weight, which says what "better" means, is resolved.
-        scores = placement.written.value.spec.scores
+        scores = placement.declared.value.spec.scores
         for score, resolved in zip(scores, placement.scores, strict=True):
             if score.demand:
                 ranked = _RankedScore(
