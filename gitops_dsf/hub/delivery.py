@@ -13,8 +13,20 @@ OUR_CRDS: Final = "Rendered"
 """The value of delivery.crds with which the CRDs are ours."""
 UPSTREAM_ADDON: Final = "dynamic-scoring-framework"
 """The ClusterManagementAddOn of the upstream add-on, and the name of its ManagedClusterAddOns."""
+UPSTREAM_AGENT: Final = "dynamic-scoring-agent"
+"""The Deployment of upstream's agent on a cluster."""
 
 
-def addon_of(mode: str) -> str:
+def delivers_upstream(mode: str | None) -> bool:
+    """Whether upstream's controller delivers, by delivery.mode; not if that is not known."""
+    return mode is not None and mode != OUR_DELIVERY
+
+
+def addon_of(mode: str | None) -> str:
     """The ManagedClusterAddOn of the agents that publish scores, by delivery.mode."""
-    return ADDON_NAME if mode == OUR_DELIVERY else UPSTREAM_ADDON
+    return UPSTREAM_ADDON if delivers_upstream(mode) else ADDON_NAME
+
+
+def agent_of(mode: str | None) -> str:
+    """The Deployment of these agents on a cluster."""
+    return UPSTREAM_AGENT if delivers_upstream(mode) else ADDON_NAME

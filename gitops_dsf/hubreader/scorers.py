@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gitops_dsf.hub import resources
-from gitops_dsf.hub.delivery import OUR_CRDS, OUR_DELIVERY
+from gitops_dsf.hub.delivery import OUR_CRDS
 from gitops_dsf.hub.names import STATUS_CONFIGMAP
 from gitops_dsf.hub.scorerlist import (
     INDEX_CONFIGMAP,
@@ -40,8 +40,8 @@ class HubScorers:
     """Names of DynamicScorers that are not in the list, so that nothing runs them."""
     crds: str = OUR_CRDS
     """What delivery.crds says."""
-    mode: str = OUR_DELIVERY
-    """What delivery.mode says."""
+    mode: str | None = None
+    """What delivery.mode says; None if no list was read."""
 
 
 class _List(NamedTuple):

@@ -17,7 +17,7 @@ def adapt_crds(file: SettingsFile, definition: Mapping[str, Any]) -> AdaptedSett
     if has_our_fields(definition):
         return AdaptedSettings()
     delivery = file.section("delivery")
-    # With UpstreamController no CRDs are rendered, and crds is an error (DSF022).
+    # With UpstreamController no CRDs are rendered, whatever crds says.
     if delivery is None or delivery.get("mode") == "UpstreamController":
         return AdaptedSettings()
     owners = names_text(writers_of(definition)) or "another program"

@@ -63,11 +63,11 @@ def binding(namespace: str = ARGOCD) -> Object:
     return of("ManagedClusterSetBinding", meta("global", namespace), spec={"clusterSet": "global"})
 
 
-def addon(cluster: str, available: str = "True", message: str = "") -> Object:
+def addon(
+    cluster: str, available: str = "True", message: str = "", *, name: str = "gitops-dsf-agent"
+) -> Object:
     condition = {"type": "Available", "status": available, "reason": "Probed", "message": message}
-    return of(
-        "ManagedClusterAddOn", meta("gitops-dsf-agent", cluster), status={"conditions": [condition]}
-    )
+    return of("ManagedClusterAddOn", meta(name, cluster), status={"conditions": [condition]})
 
 
 def joined(*names: str) -> list[Object]:

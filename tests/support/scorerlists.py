@@ -11,7 +11,11 @@ OURS = {"app.kubernetes.io/managed-by": "gitops-dsf"}
 
 
 def config_maps(
-    specs: Mapping[str, Mapping[str, Any]], *, namespace: str = HUB, crds: str = "Rendered"
+    specs: Mapping[str, Mapping[str, Any]],
+    *,
+    namespace: str = HUB,
+    crds: str = "Rendered",
+    mode: str = "ManifestWork",
 ) -> list[dict[str, Any]]:
     """The ConfigMaps of a list with these specs, by the name of the scorer."""
     texts = {name: json.dumps(spec, indent=2) for name, spec in sorted(specs.items())}
@@ -22,7 +26,7 @@ def config_maps(
             "metadata": {"name": name, "namespace": namespace, "labels": OURS},
             "data": data,
         }
-        for name, data in list_data(texts, crds=crds).items()
+        for name, data in list_data(texts, crds=crds, mode=mode).items()
     ]
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from dsf_wire.proxies import entry_faults
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.forge.address import address_of
-from gitops_dsf.hub.delivery import OUR_CRDS, OUR_DELIVERY, addon_of
+from gitops_dsf.hub.delivery import OUR_CRDS, addon_of, delivers_upstream
 from gitops_dsf.hub.names import ARGOCD_NAMESPACE, HUB_NAMESPACE, IN_CLUSTER
 from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.published import image
@@ -415,7 +415,7 @@ class Delivery(Authored):
     @property
     def is_ours(self) -> bool:
         """Whether rendered ManifestWorks and our agents deliver, and upstream's do not."""
-        return self.mode == OUR_DELIVERY
+        return not delivers_upstream(self.mode)
 
     @property
     def renders_crds(self) -> bool:

@@ -98,9 +98,10 @@ def health_text(view: ScorerView) -> str:
         return "no API"
     if not scorer.health:
         return "not probed"
-    reason = scorer.condition("Scored" if scorer.scored_by_query else "Healthy").reason
-    if reason and scorer.health in {"Inactive", "Unknown"}:
-        return f"{scorer.health} ({reason})"
+    condition = scorer.condition("Scored" if scorer.scored_by_query else "Healthy")
+    # Where upstream's controller writes the health, ours may be another.
+    if condition.reason and condition.status != "True" and scorer.health in {"Inactive", "Unknown"}:
+        return f"{scorer.health} ({condition.reason})"
     return scorer.health
 
 

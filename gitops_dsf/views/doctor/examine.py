@@ -46,7 +46,7 @@ class Check:
     ours: bool = False
     """Whether only we install it.
 
-    It is skipped if the upstream add-on delivers (delivery.mode UpstreamController).
+    It is skipped if the upstream add-on delivers and nothing of ours is on the hub.
     """
     first: bool = False
     """Whether it must be without errors before anything of ours is installed."""
@@ -89,7 +89,7 @@ CHECKS: Final = (
     Check("ocm-clusters", ocm.clusters, (HubPart.CLUSTERS, HubPart.ADDONS), ours=True),
     Check("upstream", upstream.upstream, upstream.UPSTREAM_NEEDS),
     Check("acm-namespace", acm.hub_namespace, acm.NEEDS),
-    Check("agents", agents.agents, (FactSource.ADDON_STATES,), ours=True),
+    Check("agents", agents.agents, agents.NEEDS, ours=True),
     Check(
         "agents-left",
         agents.left_behind,
@@ -140,7 +140,7 @@ def not_installed(facts: DoctorFacts) -> tuple[DoctorFinding, ...]:
     if facts.missing(FactSource.ADDON_DEFINITIONS) is not None:
         # The upstream add-on may deliver here. Then nothing of ours is wanted.
         return ()
-    if upstream.is_ours(facts) or upstream.delivers(facts):
+    if upstream.is_ours(facts) or facts.is_upstreams or upstream.delivers_alone(facts):
         return ()
     message = "gitops-dsf is not installed on this hub"
     return (
@@ -149,7 +149,7 @@ def not_installed(facts: DoctorFacts) -> tuple[DoctorFinding, ...]:
 
 
 def _run(check: Check, facts: DoctorFacts) -> Iterator[DoctorFinding]:
-    if check.ours and upstream.delivers(facts):
+    if check.ours and upstream.delivers_alone(facts):
         message = "the upstream add-on delivers here, so nothing of ours is installed"
         yield DoctorFinding(check=check.id, state=State.OK, message=message, fix=None)
         return

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from dsf_wire.constants import AGENT_NAMESPACE
+from gitops_dsf.hub.delivery import delivers_upstream
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.doctor.objects import HubObject
 from gitops_dsf.views.status.build import Overview
@@ -88,6 +89,11 @@ class DoctorFacts:
         """Why something was not read; None if it was."""
         content = self.inputs.unread.get(need) if isinstance(need, HubPart) else self.sources[need]
         return content if isinstance(content, Unread) else None
+
+    @property
+    def is_upstreams(self) -> bool:
+        """Whether gitops-dsf.yaml says that upstream's controller delivers, by the list."""
+        return delivers_upstream(self.inputs.mode)
 
     @property
     def refused(self) -> bool:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.applications import Application
-from gitops_dsf.hub.delivery import OUR_CRDS, OUR_DELIVERY
+from gitops_dsf.hub.delivery import OUR_CRDS
 from gitops_dsf.hub.moves.waiting import WaitingCopy
 from gitops_dsf.hub.multikueue import MultiKueueConfig
 from gitops_dsf.hub.names import HUB_NAMESPACE
@@ -54,8 +54,8 @@ class StatusInputs:
     """DynamicScorers of the hub that are not in the list."""
     crds: str = OUR_CRDS
     """What delivery.crds of the rendered fleet says."""
-    mode: str = OUR_DELIVERY
-    """What delivery.mode of the rendered fleet says."""
+    mode: str | None = None
+    """What delivery.mode of the rendered fleet says; None if no list was read."""
     placements: tuple[Placement, ...] = ()
     application_sets: tuple[ApplicationSet, ...] = ()
     applications: tuple[Application, ...] = ()

@@ -540,3 +540,44 @@ def test_without_statuses_in_a_configmap_the_objects_have_them(
     assert re.search(r"api .*Inactive .*not probed", ran.stdout)
     assert re.search(r"query .*no API", ran.stdout)
     assert "Drifted" not in ran.stdout
+
+
+def beside_upstream(health: str) -> list[Object]:
+    """A hub with upstream's controller, which wrote this health, and its agent on one cluster."""
+    item = scorer("cpu")
+    item["status"] = {"healthStatus": health}
+    listed = config_maps({"cpu": item["spec"]}, crds="Existing", mode="UpstreamController")
+    kept = {"conditions": [_condition("Healthy", "True", "Answers")], "observedGeneration": 1}
+    status_map = of("ConfigMap", meta("gitops-dsf-status", HUB), data={"cpu": json.dumps(kept)})
+    published = score("cluster1", "cpu", 50, writer="", now=now())
+    del published["status"]["validUntil"]
+    return [
+        cluster("cluster1"),
+        cluster("cluster2"),
+        addon("cluster1", name="dynamic-scoring-framework"),
+        addon("cluster2"),
+        global_set(),
+        binding(),
+        item,
+        *({"kind": "ConfigMap", **each} for each in listed),
+        status_map,
+        published,
+        masks(),
+    ]
+
+
+@pytest.mark.parametrize("health", ["Active", "Inactive"])
+def test_beside_upstreams_controller_its_health_and_our_conditions_are_shown(
+    serve: Serve, run: Run, health: str
+) -> None:
+    """A scorer should run where upstream's add-on is, and cluster2 has ours alone."""
+    hub = serve(beside_upstream(health))
+    ran = run(hub, "status", "-o", "json")
+    assert ran.returncode == 0, ran.stderr
+    [shown] = json.loads(ran.stdout)["scorers"]
+    assert shown["health"] == health
+    assert [item["type"] for item in shown["conditions"]] == ["Healthy"]
+    assert [(each["cluster"], each["state"]) for each in shown["scores"]] == [
+        ("cluster1", "endless")
+    ]
+    assert re.search(rf"cpu .*{health} ", run(hub, "status").stdout)

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from dsf_wire.constants import ADDON_NAME
+from gitops_dsf.hub.delivery import addon_of, agent_of
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import WORK_NAME
 from gitops_dsf.hub.times import age_text
@@ -20,12 +21,14 @@ LATE: Final = timedelta(minutes=10)
 
 Argo CD and OCM need some minutes for either.
 """
+NEEDS: Final = (FactSource.ADDON_STATES, FactSource.UPSTREAM_ADDON_STATES)
 _KLUSTERLET_NAMESPACE: Final = "open-cluster-management-agent"
 
 
 def agents(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Are the agents that OCM installs Available?"""
-    addons = sorted(facts.of(FactSource.ADDON_STATES), key=namespace_of)
+    source = FactSource.UPSTREAM_ADDON_STATES if facts.is_upstreams else FactSource.ADDON_STATES
+    addons = sorted(facts.of(source), key=namespace_of)
     for addon in addons:
         yield from _agent(facts, addon)
     yield ok(f"{plural(len(addons), 'agent')}, all Available")
@@ -40,12 +43,18 @@ def _agent(facts: DoctorFacts, addon: HubObject) -> Iterator[DoctorFinding]:
             yield error(
                 f"agent of {cluster}: {kind} is False: {applied.get('reason')}:"
                 f" {applied.get('message')}",
-                facts.command("-n", cluster, "describe", "managedclusteraddon", ADDON_NAME),
+                facts.command(
+                    "-n",
+                    cluster,
+                    "describe",
+                    "managedclusteraddon",
+                    addon_of(facts.inputs.mode),
+                ),
                 subject=cluster,
             )
             return
     available = condition(addon, "Available")
-    describe = on_cluster(cluster, f"describe deployment {ADDON_NAME}")
+    describe = on_cluster(cluster, f"describe deployment {agent_of(facts.inputs.mode)}")
     if available is None:
         yield warning(
             f"agent of {cluster} is not Available: OCM has not reported on it yet",
@@ -67,6 +76,9 @@ def left_behind(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     Argo CD deletes the ManifestWork and the rights of such a cluster. It never deletes the
     ManagedClusterAddOn, because that has the ClusterManagementAddOn as its owner.
     """
+    if facts.is_upstreams:
+        yield ok("upstream's add-on installs the agents, and takes them away")
+        return
     works = {namespace_of(work): _metadata(work) for work in facts.of(FactSource.OUR_WORKS)}
     for state in sorted(facts.of(FactSource.ADDON_STATES), key=namespace_of):
         cluster = namespace_of(state)

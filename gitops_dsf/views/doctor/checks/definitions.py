@@ -11,6 +11,7 @@ from gitops_dsf.hub.delivery import OUR_CRDS
 from gitops_dsf.hub.scorerdefinition import SCORER_CRD, has_our_fields, writers_of
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
+from gitops_dsf.views.doctor.objects import HubObject
 from gitops_dsf.wording import names_text
 
 _CHANGE: Final = "in gitops-dsf.yaml, render and merge"
@@ -19,6 +20,9 @@ _CHANGE: Final = "in gitops-dsf.yaml, render and merge"
 def crds(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does delivery.crds say who owns the CRDs of this hub?"""
     definition = facts.one(FactSource.SCORER_DEFINITION)
+    if facts.is_upstreams:
+        yield _of_upstream(definition)
+        return
     renders = facts.inputs.crds == OUR_CRDS
     if definition is None:
         if renders:
@@ -50,3 +54,14 @@ def crds(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         )
     else:
         yield ok(f"{owners} owns the CRDs, as delivery.crds: Existing says")
+
+
+def _of_upstream(definition: HubObject | None) -> DoctorFinding:
+    """With UpstreamController none are rendered, and any CRD that is there serves."""
+    if definition is None:
+        return error(
+            f"the hub has no CRD {SCORER_CRD}, and with delivery.mode UpstreamController none is"
+            " rendered",
+            "install the upstream add-on, which brings it",
+        )
+    return ok("the CRDs are there; with delivery.mode UpstreamController none are rendered")

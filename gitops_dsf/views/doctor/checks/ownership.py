@@ -32,11 +32,31 @@ def ownership(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             find_scorers(facts),
         )
         return
+    if facts.is_upstreams:
+        yield from _left(facts)
+        yield from _unowned(facts)
+        yield from _unexpected(facts)
+        yield ok("every score has a scorer and an agent of upstream's")
+        return
     yield from _contested(facts)
     yield from _unowned(facts)
     yield from _unexpected(facts)
     yield from _foreign(facts)
     yield ok("every score of ours has a scorer and an agent, and no other writer")
+
+
+def _left(facts: DoctorFacts) -> Iterator[DoctorFinding]:
+    """Scores that our agents left where upstream's publish now."""
+    others = {_ScoreKey(cluster, name) for cluster, name in facts.inputs.foreign}
+    for view in facts.overview.scorers:
+        name = view.scorer.resource
+        left = sorted(c for c in view.published if _ScoreKey(c, name) not in others)
+        if left:
+            yield warning(
+                f"AddOnPlacementScore {name} is of our agent on {names_text(left)}: upstream's"
+                " agent does not renew its validUntil, so it expires and counts as 0",
+                facts.in_each(left[:MAX_COMMANDS], "delete", SCORE_PLURAL, name),
+            )
 
 
 def _contested(facts: DoctorFacts) -> Iterator[DoctorFinding]:
@@ -135,8 +155,10 @@ def _show(facts: DoctorFacts, cluster: str, name: str) -> str:
 
 
 def _written_by_others(facts: DoctorFacts) -> set[_ScoreKey]:
-    """Scores that another program owns."""
+    """Scores that another program owns. Where upstream's agents publish them, all are wanted."""
     keys = set[_ScoreKey]()
+    if facts.is_upstreams:
+        return keys
     for cluster, name in facts.inputs.foreign:
         keys.add(_ScoreKey(cluster, name))
     for cluster, name, _ in facts.inputs.contested:

@@ -4,6 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dsf_wire.constants import SCORE_PLURAL
+from gitops_dsf.hub.delivery import agent_of
 from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.hub.score_states import DEAD, ScoreState
 from gitops_dsf.hub.times import age_text
@@ -26,7 +28,9 @@ def scorers(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         return
     for view in views:
         yield from _scorer(facts, view)
-    yield ok(_all_scorers(views))
+    yield ok(
+        _all_scorers(views, by="upstream's controller" if facts.is_upstreams else "the reconciler")
+    )
 
 
 def scorer_list(facts: DoctorFacts) -> Iterator[DoctorFinding]:
@@ -42,7 +46,15 @@ def scorer_list(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         yield unknown(str(unread), RIGHTS)
         return
     unlisted = facts.inputs.unlisted_scorers
-    if unlisted:
+    if unlisted and facts.is_upstreams:
+        yield warning(
+            f"the reconciler does not know {plural(len(unlisted), 'DynamicScorer')} that upstream's"
+            f" controller runs: {names_text(unlisted)}: git does not have it, or only its /config"
+            " says what it is",
+            f"gitops-dsf sync --scorer {unlisted[0]}  # in the fleet repository; if git does not"
+            " have it: gitops-dsf import",
+        )
+    elif unlisted:
         delete = facts.on_hub("delete", "dynamicscorer", *unlisted)
         yield warning(
             f"nothing runs {plural(len(unlisted), 'DynamicScorer')} of the hub, because git does"
@@ -52,7 +64,7 @@ def scorer_list(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     yield ok(f"the list has {plural(len(facts.inputs.scorers), 'scorer')}")
 
 
-def _all_scorers(views: Sequence[ScorerView]) -> str:
+def _all_scorers(views: Sequence[ScorerView], *, by: str) -> str:
     without_api = 0
     probed = 0
     inactive = 0
@@ -66,7 +78,7 @@ def _all_scorers(views: Sequence[ScorerView]) -> str:
     parts = [plural(len(views), "scorer")]
     if without_api:
         parts[0] += f" ({without_api} without a scoring API)"
-    parts.append(f"{probed} of them probed by the reconciler")
+    parts.append(f"{probed} of them probed by {by}")
     parts.append(f"{inactive} Inactive: see scores-fresh" if inactive else "nothing wrong")
     return ", ".join(parts)
 
@@ -82,8 +94,10 @@ def _scorer(facts: DoctorFacts, view: ScorerView) -> Iterator[DoctorFinding]:
     describe = facts.on_hub("describe", "dynamicscorer", name)
     healthy = view.scorer.condition("Healthy")
     synced = view.scorer.condition("ConfigSynced")
+    if facts.is_upstreams:
+        yield from _by_both(view, describe)
     # Only the hub asks: agents may reach an API that the hub does not, so this is no error.
-    if view.scorer.health == "Inactive" and not view.scorer.scored_by_query:
+    elif view.scorer.health == "Inactive" and not view.scorer.scored_by_query:
         yield warning(
             f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}",
             describe,
@@ -102,6 +116,25 @@ def _scorer(facts: DoctorFacts, view: ScorerView) -> Iterator[DoctorFinding]:
             f"every score of {name} is its defaultScore {view.scorer.spec.default_score}: its"
             " query gives no series on any cluster",
             f"{describe}  # then try its query at the metric source of a cluster",
+        )
+
+
+def _by_both(view: ScorerView, describe: str) -> Iterator[DoctorFinding]:
+    """Upstream's controller stops a scorer that it cannot reach. The reconciler probes, too."""
+    name = view.scorer.name
+    healthy = view.scorer.condition("Healthy")
+    if view.scorer.health == "Inactive":
+        probed = f"{healthy.reason}: {healthy.message}" if healthy.reason else "not probed"
+        yield warning(
+            f"upstream's controller calls {name} Inactive, so no agent runs it, and its last scores"
+            f" stay; the reconciler says {probed}",
+            describe,
+        )
+    elif healthy.status == "False":
+        yield warning(
+            f"the scoring API of {name} does not answer the reconciler: {healthy.reason}:"
+            f" {healthy.message}",
+            describe,
         )
 
 
@@ -153,14 +186,24 @@ def freshness(facts: DoctorFacts) -> Iterator[DoctorFinding]:
                 tally.expired[cluster].append(view.scorer.name)
             for cluster in missing:
                 tally.missing[cluster].append(view.scorer.name)
-    yield from _by_cluster(tally.expired, tally.expected, "expired")
-    yield from _by_cluster(tally.missing, tally.expected, "missing")
+    yield from _by_cluster(facts, tally.expired, tally.expected, "expired")
+    yield from _by_cluster(facts, tally.missing, tally.expected, "missing")
     yield from on_hub
     if unclear:
         yield unknown(f"{plural(unclear, 'score')} missing or masked: {unread_masks}")
+    yield from _there(facts, tally)
+
+
+def _there(facts: DoctorFacts, tally: _Tally) -> Iterator[DoctorFinding]:
+    """Scores that may still come, and those that count."""
     if tally.waiting:
         yield _waiting(tally)
-    if tally.published:
+    if tally.published and facts.is_upstreams:
+        yield ok(
+            f"{_scores_on(tally.published)}, all there; how old they are is not known, because"
+            " upstream's agent writes no validUntil"
+        )
+    elif tally.published:
         yield ok(f"{_scores_on(tally.published)}, all there and valid")
     else:
         yield ok("no cluster should have a score")
@@ -254,15 +297,36 @@ def _on_hub(
             )
 
 
+def _not_renewed(
+    facts: DoctorFacts, scorers_by_cluster: Mapping[str, Sequence[str]]
+) -> Iterator[DoctorFinding]:
+    """Upstream's agent replaces the items of a score, and leaves a validUntil of ours."""
+    resources = {view.scorer.name: view.scorer.resource for view in facts.overview.scorers}
+    for cluster, names in sorted(scorers_by_cluster.items()):
+        scores = sorted(resources[name] for name in names)
+        yield warning(
+            f"{cluster}: expired: {names_text(names)}, and counts as 0: upstream's agent does not"
+            " renew the validUntil that our agent wrote",
+            facts.command("-n", cluster, "delete", SCORE_PLURAL, *scores),
+            subject=cluster,
+        )
+
+
 def _by_cluster(
-    scorers_by_cluster: Mapping[str, Sequence[str]], expected: Counter[str], state: str
+    facts: DoctorFacts,
+    scorers_by_cluster: Mapping[str, Sequence[str]],
+    expected: Counter[str],
+    state: str,
 ) -> Iterator[DoctorFinding]:
     """One finding for each cluster.
 
     If all of its scores expired at once, its agent is the likely cause.
     """
+    if state == "expired" and facts.is_upstreams:
+        yield from _not_renewed(facts, scorers_by_cluster)
+        return
     for cluster, names in sorted(scorers_by_cluster.items()):
-        logs = on_cluster(cluster, "logs deployment/gitops-dsf-agent")
+        logs = on_cluster(cluster, f"logs deployment/{agent_of(facts.inputs.mode)}")
         is_every = len(names) == expected[cluster]
         text = f"{cluster}: {state}: {names_text(names)}, and counts as 0"
         # One expired score alone is more likely the fault of its scorer than of the agent.

@@ -14,6 +14,8 @@ from typing import Final
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.delivery import UPSTREAM_ADDON
+from gitops_dsf.hub.names import WORK_NAME
+from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
 from gitops_dsf.views.doctor.facts import MAX_COMMANDS, DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
 from gitops_dsf.views.doctor.objects import HubObject, key_of, name_of, namespace_of
@@ -43,7 +45,9 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     # A Deployment that was scaled to 0 writes nothing, so it may stay.
     running = list(filter(_has_replicas, deployments))
     works = sorted(map(namespace_of, facts.of(FactSource.UPSTREAM_WORKS)))
-    # With delivery.mode UpstreamController ours is not installed on purpose.
+    if facts.is_upstreams:
+        yield from _chosen(facts, is_running=bool(running))
+        return
     if not is_ours(facts):
         if running or _is_defined(facts) or works:
             yield ok("the upstream add-on runs, and ours does not")
@@ -67,6 +71,51 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     for config in facts.of(FactSource.SCORING_CONFIGS):
         yield _scoring_config(facts, config)
     yield ok("no part of the upstream add-on is on the hub")
+
+
+def _chosen(facts: DoctorFacts, *, is_running: bool) -> Iterator[DoctorFinding]:
+    """What delivery.mode UpstreamController needs, and what of ours would write beside it."""
+    left = sorted(map(namespace_of, facts.of(FactSource.OUR_WORKS)))
+    if left:
+        yield error(
+            f"delivery.mode is UpstreamController, and our ManifestWork {WORK_NAME} is left on"
+            f" {names_text(left)}: the last writer of the scoring ConfigMap wins",
+            facts.in_each(left[:MAX_COMMANDS], "delete", "manifestwork", WORK_NAME),
+        )
+    if _is_addon(facts, ADDON_NAME):
+        yield error(
+            f"delivery.mode is UpstreamController, and our add-on {ADDON_NAME} is installed: two"
+            " agents publish the same scores on each cluster",
+            facts.command("delete", "clustermanagementaddon", ADDON_NAME),
+        )
+    if not is_running:
+        yield error(
+            "delivery.mode is UpstreamController, and no upstream controller runs: nobody tells"
+            " agents what to score",
+            "install the upstream add-on, or write delivery.mode: ManifestWork in gitops-dsf.yaml,"
+            " render and merge",
+        )
+    elif not facts.of(FactSource.UPSTREAM_ADDON_STATES):
+        yield error(
+            f"no cluster has the add-on {UPSTREAM_ADDON}: nobody publishes scores",
+            facts.command("describe", "clustermanagementaddon", UPSTREAM_ADDON)
+            + "  # bind a ManagedClusterSet for its Placements",
+        )
+    if not _is_configured(facts):
+        yield error(
+            f"namespace {facts.hub_namespace} has no DynamicScoringConfig {SINGLETON_NAME}:"
+            " upstream's controller delivers nothing",
+            "write it in config/, also without masks, render and merge",
+        )
+    yield ok("upstream's controller delivers, as delivery.mode: UpstreamController says")
+
+
+def _is_configured(facts: DoctorFacts) -> bool:
+    """Whether upstream's controller finds its configuration beside the DynamicScorers."""
+    return any(
+        (name_of(config), namespace_of(config)) == (SINGLETON_NAME, facts.hub_namespace)
+        for config in facts.of(FactSource.SCORING_CONFIGS)
+    )
 
 
 def _beside_operator(
@@ -128,8 +177,10 @@ def is_ours(facts: DoctorFacts) -> bool:
     return bool(facts.of(FactSource.OUR_WORKS)) or _is_addon(facts, ADDON_NAME)
 
 
-def delivers(facts: DoctorFacts) -> bool:
-    """Whether the upstream add-on delivers instead of us (delivery.mode UpstreamController)."""
+def delivers_alone(facts: DoctorFacts) -> bool:
+    """Whether the upstream add-on delivers, and nothing that was rendered is on the hub."""
+    if facts.inputs.mode is not None:
+        return False
     needed = (FactSource.OUR_WORKS, FactSource.ADDON_DEFINITIONS, FactSource.UPSTREAM_DEPLOYMENTS)
     # What may not be read may be there, so nothing follows from its absence.
     if any(facts.missing(need) is not None for need in needed) or is_ours(facts):
