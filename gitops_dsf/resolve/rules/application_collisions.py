@@ -34,6 +34,7 @@ _FIXED_VALUE: Final = re.compile(r"\{\{-?\s*\.?values\.([\w-]+)\s*-?\}\}")
 """A value that the author wrote beside a generator."""
 _OWN_PREFIX: Final = "gitops-dsf-"
 _OWN_DIRECTORIES: Final = ("delivery", "platform", "reconciler", "works-00")
+"""Directories of rendered/argocd with an Application. Those of works are numbered from 00."""
 
 
 class _OnCluster(NamedTuple):
@@ -82,6 +83,8 @@ def applications_of_the_tree_stay_ours(context: Context) -> Iterator[Diagnostic]
     """
     for applications in generated(context):
         prefix = applications.prefix
+        # Names are equal only if one prefix begins with the other. That spares most sets their
+        # thousands of clusters.
         if not (prefix.startswith(_OWN_PREFIX) or _OWN_PREFIX.startswith(prefix)):
             continue
         names = map(applications.on, applications.clusters)
@@ -105,6 +108,7 @@ def _equal_names(
     for generator in generators(document):
         template = template_of(document, generator)
         name = template.value("metadata", "name")
+        # What is inside of a matrix or a merge is counted with that.
         is_nested = len(generator) > len(GENERATORS) + 2
         if is_nested or not isinstance(name, str) or not _is_fixed(document, generator, name):
             continue
@@ -170,6 +174,7 @@ def _same_prefix(same: Sequence[Generated]) -> Iterator[Diagnostic]:
     first_on: dict[str, Generated] = {}
     for applications in same:
         if shared := applications.clusters & first_on.keys():
+            # The first by name, so that each run names the same one.
             cluster = min(shared)
             first = _OnCluster(first_on[cluster], cluster)
             yield _equal_name(_OnCluster(applications, cluster), first)
@@ -191,7 +196,8 @@ def _longer_prefix(
     for longer in alike:
         for length in range(len(longer.prefix)):
             shorter_ones = by_prefix.get(longer.prefix[:length], ())
-            pairs += [(shorter, longer) for shorter in shorter_ones]
+            for shorter in shorter_ones:
+                pairs.append((shorter, longer))
     if not pairs:
         return
     splits = _splits(inventory, {longer.prefix[len(shorter.prefix) :] for shorter, longer in pairs})
@@ -202,6 +208,7 @@ def _longer_prefix(
                 both = _OnCluster(shorter, cluster), _OnCluster(longer, tail)
                 first, second = sorted(both, key=_position)
                 yield _equal_name(second, first)
+                # One cluster shows the mistake. The finding for the next would say the same.
                 break
 
 

@@ -85,14 +85,17 @@ def sources_say_one_thing(context: Context) -> Iterator[Diagnostic]:
         yield from _unambiguous(application.document, places_of(application))
     for application_set in context.declared.application_sets:
         document = application_set.document
-        own_templates = ((*generator, "template") for generator in generators(document))
-        for template in (TEMPLATE, *own_templates):
+        template_paths = [TEMPLATE]
+        for generator in generators(document):
+            template_paths.append((*generator, "template"))
+        for template in template_paths:
             yield from _unambiguous(document, sources_of_a_template(document, template))
             yield from _source_beside_sources(document, (*template, "spec"))
 
 
 def _complete_template(template: Template) -> Iterator[Diagnostic]:
     """Checks that a template of an ApplicationSet has a source, and that it is complete."""
+    # A hydrator stands in place of the source, and brings one of its own.
     is_hydrated = template.value("spec", "sourceHydrator")
     if is_hydrated or template.may_be_patched("source"):
         return
@@ -117,6 +120,7 @@ def _complete(
 ) -> Iterator[Diagnostic]:
     path = template.path_of(*place)
     chart = template.value(*place, "chart")
+    # Without a path, a source with a ref deploys nothing, and gives its files to the others.
     only_has_files = is_one_of_many and template.value(*place, "ref")
     if not (template.value(*place, "path") or chart or only_has_files):
         yield codes.MISSING_FIELD.at(
@@ -136,6 +140,7 @@ def _path(document: Document, place: FieldPath) -> Iterator[Diagnostic]:
     path = value_at(document.data, place)
     if not isinstance(path, str):
         return
+    # Argo CD runs on Linux, where a backslash is a character of a name like any other.
     slashed = _with_slashes(path)
     relative = _DRIVE.sub("", slashed).lstrip("/")
     parts = posixpath.normpath(relative or ".").split("/")
@@ -193,6 +198,7 @@ def _unambiguous(document: Document, paths: Sequence[FieldPath]) -> Iterator[Dia
                 f"remove {names_text(kinds[1:])}",
             )
         ref = source.get("ref")
+        # What a template gives may differ for each cluster, so it is compared with nothing.
         if isinstance(ref, str) and "{{" not in ref:
             yield from _ref(document, (*path, "ref"), ref, refs)
             refs.add(ref)

@@ -68,9 +68,9 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
     seen: set[tuple[int, str, str | None]] = set()
     for ranking, path, score in context.ranked:
         scorer = context.scorers.get(score.scorer or "")
-        item = score.dimension or (scorer.only_item if scorer is not None else None)
+        dimension = score.dimension or (scorer.only_item if scorer is not None else None)
         name = score.scorer or str(score)
-        key = (id(ranking), name, item)
+        key = (id(ranking), name, dimension)
         # OCM runs a prioritizer for each entry, and adds both results.
         if key in seen:
             yield _listed_twice(ranking, path, score)

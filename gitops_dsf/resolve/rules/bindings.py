@@ -18,7 +18,7 @@ def bindings_are_named_as_their_set(context: Context) -> Iterator[Diagnostic]:
     """OCM's webhook refuses a binding whose name is not that of its set."""
     for binding in context.declared.bindings:
         cluster_set = binding.value.spec.cluster_set
-        # OCM's webhook refuses the binding, so the sync of its Application fails.
+        # The refusal fails the sync of the Application that has the binding.
         if binding.name != cluster_set:
             yield codes.BINDING_NAME.at(
                 binding.at("metadata", "name"),
@@ -69,6 +69,7 @@ def _owners(context: Context) -> dict[_Key, RankingItem | CarriedItem]:
     for placement in context.declared.placements:
         namespace = context.namespace_of(placement)
         cluster_sets = placement.value.spec.get("clusterSets")
+        # In other namespaces no binding is rendered for a Placement that people wrote themselves.
         if isinstance(cluster_sets, list) and namespace == context.argocd_namespace:
             for cluster_set in cluster_sets:
                 owners.setdefault((namespace, str(cluster_set)), placement)

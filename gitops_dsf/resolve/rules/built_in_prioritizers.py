@@ -49,6 +49,7 @@ def balance_is_held(context: Context) -> Iterator[Diagnostic]:
     """Each decision of another Placement changes Balance, so Placements can move in turns."""
     for ranking, path, score in _ranked_by_ocm(context):
         spec = ranking.value.spec
+        # A Placement on all of its clusters cannot be displaced from one.
         if score.built_in != "Balance" or spec.placement.number_of_clusters is None:
             continue
         total = sum(abs(other.weight) for other in spec.scores)

@@ -51,7 +51,7 @@ _MISSING: Final = re.compile(r'Key not found in map : "(?P<key>.*)"', re.DOTALL)
 @rule(needs=("ManagedCluster", "ManagedClusterSet"))
 def expressions_fail_on_no_cluster(context: Context) -> Iterator[Diagnostic]:
     """Asks about each cluster of a Placement's sets; without an inventory, about a new cluster."""
-    placements = [item for item in context.declared.placements if _can_be_asked(item)]
+    placements = list(filter(_can_be_asked, context.declared.placements))
     state = hub_state(context, placements) if placements else None
     if state is None:
         return
@@ -64,11 +64,11 @@ def expressions_hold_without_a_score(context: Context) -> Iterator[Diagnostic]:
     """Compares a cluster whose scorer never had a score with one without the object."""
     ours = {scorer.resource_name for scorer in context.scorers.values()}
     placements: list[Item[RawPlacement]] = []
-    for item in context.declared.placements:
-        if not _can_be_asked(item):
+    for placement in context.declared.placements:
+        if not _can_be_asked(placement):
             continue
-        if any(reads_score(text, ours) for _, text in expressions(item.document)):
-            placements.append(item)
+        if any(reads_score(text, ours) for _, text in expressions(placement.document)):
+            placements.append(placement)
     if not placements:
         return
     absent = hub_state(context, placements)
@@ -79,6 +79,7 @@ def expressions_hold_without_a_score(context: Context) -> Iterator[Diagnostic]:
         for path, expression in expressions(placement.document):
             if not reads_score(expression, ours):
                 continue
+            # Both states are of one inventory, so a position is the same cluster in both.
             for position in range(len(empty.names)):
                 with_object = empty.cel.answer(expression, position)
                 if with_object is True and absent.cel.answer(expression, position) is not True:
@@ -100,6 +101,7 @@ def _of_a_placement(
     from gitops_dsf.simulator.predicates import failures  # noqa: PLC0415
 
     document = placement.document
+    # Without clusterSets, OCM takes the sets with a binding, which may be on the hub alone.
     sets = placement.value.spec.get("clusterSets")
     names = context.inventory.members(sets) if sets and context.inventory.clusters else state.names
     candidates = [state.positions[name] for name in names if name in state.positions]
@@ -154,6 +156,8 @@ def _is_unknown(failure: "Failure", expression: str, context: Context) -> bool:
         unknown |= _RESOURCES
     if not unknown.intersection(_NAME.findall(expression)):
         return False
+    # The reason may name a key that every hub has, or that the inventory has in full. Then the
+    # expression fails on the hub, too.
     missing = _MISSING.search(failure.reason)
     return missing is None or missing["key"] not in _FIELDS or missing["key"] in unknown
 

@@ -144,6 +144,7 @@ def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
     for scorer in context.scorers.values():
         api_host = host_of(scorer.scoring_origin)
         for recipient, may in sent_by_hub(scorer, context.settings):
+            # The hosts of the scoring API and of its token server are judged as those of agents.
             is_own = recipient.kind is Kind.CLIENT_SECRET or recipient.host == api_host
             if may or is_metadata(recipient.host) or is_own:
                 continue
@@ -194,6 +195,7 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
                 if not source or source != peer.source:
                     if host != recipient.host:
                         yield _several_hosts(peer, credential, recipient, other, host)
+                    # One finding for each place: with three hosts there would be one for each pair.
                     break
 
 
@@ -259,6 +261,8 @@ def _outside(peer: Peer, credential: Credential, place: Sent) -> Iterator[Diagno
     title = peer.title_of(credential)
     position = peer.at(*credential.path)
     if place.scheme != "https":
+        # The private key of a certificate is never sent, and TLS is missing, which another rule
+        # reports.
         if place.kind.is_received:
             yield codes.TOKEN_IN_CLEAR.at(
                 position,

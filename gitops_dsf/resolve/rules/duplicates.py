@@ -63,5 +63,5 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-def _position(item: RankingItem | CarriedItem) -> Position:
-    return item.position
+def _position(declared: RankingItem | CarriedItem) -> Position:
+    return declared.position

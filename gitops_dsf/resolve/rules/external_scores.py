@@ -26,6 +26,7 @@ def external_scores_are_declared(context: Context) -> Iterator[Diagnostic]:
     for ranking, path, _, add_on in context.ranked_by_add_ons:
         if context.external_scores.of(add_on.resource, add_on.name) is not None:
             continue
+        # On the hub the score of a scorer looks like that of any other add-on, so people copy it.
         if add_on.resource in published:
             yield _of_scorer(ranking, path, add_on, published[add_on.resource])
             continue
@@ -55,6 +56,7 @@ def _of_scorer(
 ) -> Diagnostic:
     """The finding about a score of this repository that is named as one of another add-on."""
     edits = [Edit((*path, "scorer"), value=scorer.name), Edit((*path, "addOn"))]
+    # A scorer with one item needs no dimension.
     if add_on.name != scorer.only_item:
         edits.insert(1, Edit((*path, "dimension"), value=add_on.name))
     return codes.BAD_VALUE.at(
@@ -99,6 +101,7 @@ def external_scores_are_of_others(context: Context) -> Iterator[Diagnostic]:
 def missing_external_scores_lose(context: Context) -> Iterator[Diagnostic]:
     """A cluster on which the add-on does not run counts as 0."""
     for ranking, path, score, add_on in context.ranked_by_add_ons:
+        # With Exclude, a cluster without the score is not eligible.
         if ranking.value.spec.on_missing_score == "Exclude":
             continue
         declared = context.external_scores.of(add_on.resource, add_on.name)

@@ -45,10 +45,11 @@ def placements_have_namespaces_of_their_own(context: Context) -> Iterator[Diagno
     another rule says so.
     """
     declared = context.declared
-    items: tuple[Item[ScoredPlacement] | Item[RawPlacement] | Item[RawBinding], ...]
-    items = (*declared.scored_placements, *declared.placements, *declared.bindings)
-    for item in items:
+    namespaced: tuple[Item[ScoredPlacement] | Item[RawPlacement] | Item[RawBinding], ...]
+    namespaced = (*declared.scored_placements, *declared.placements, *declared.bindings)
+    for item in namespaced:
         namespace = context.namespace_of(item)
+        # The ApplicationSets are there, so the AppProject allows that namespace in any case.
         if namespace == context.argocd_namespace:
             continue
         owner = context.settings.platform.owner_of(namespace)

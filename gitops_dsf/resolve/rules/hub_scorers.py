@@ -25,6 +25,7 @@ def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
         # Another rule reports a source that is no central store.
         if not declared.value.spec.on_hub or scorer.source_type != "Prometheus":
             continue
+        # How a store names clusters is up to who set it up, so there is no default.
         if not declared.document.has(_LABEL):
             yield codes.NO_CLUSTER_LABEL.at(
                 declared.document.at(_LABEL),
@@ -51,12 +52,13 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
                 " Spokes",
             )
             continue
-        asked = context.variants[scorer.name][0]
-        source_type = PUSHED if asked.is_pushed else asked.source_type
+        # Its MetricSource has one variant, or it has none: there is one form of the scorer.
+        form = context.variants[scorer.name][0]
+        source_type = PUSHED if form.is_pushed else form.source_type
         if source_type != "Prometheus" and not context.waits_for_lock(scorer):
             has_reference = scorer.spec.source.ref is not None
             yield codes.WRONG_PLACE.at(
-                document.key_at(reference) if has_reference else asked.at("source.type"),
+                document.key_at(reference) if has_reference else form.at("source.type"),
                 f"source.type {source_type} gives no series of a central store, and this scorer"
                 " runs on the hub",
                 "write a query and the host of the central store, or runsOn: Spokes",

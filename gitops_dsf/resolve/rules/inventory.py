@@ -52,6 +52,7 @@ def inventory_fields_exist(context: Context) -> Iterator[Diagnostic]:
         for problem in fields.problems(schema, _described_by_schema(document)):
             if problem.kind is fields.ProblemKind.UNKNOWN:
                 yield _unread(document, problem.path, problem.known)
+            # The model has checked the other fields that count here. To it a taint is plain data.
             elif problem.path[:2] == _TAINTS:
                 yield _taint(document, problem)
 

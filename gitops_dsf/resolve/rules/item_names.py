@@ -68,6 +68,7 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
     """Of several series for one item the last one counts, and no source promises an order."""
     for scorer in context.each_type:
         spec = scorer.spec
+        # Who writes an aggregation has thought of several series.
         is_chosen = scorer.declared.document.has(("spec", "scoreAggregation"))
         if not spec.scored_by_query or is_chosen or spec.score_destination == "None":
             continue
@@ -100,6 +101,7 @@ def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
         per_node = any(selection.measure.per_node for selection in selected)
         return lambda label: per_node and label == "node"
     trees = [checked.tree for _, checked in scorer.parsed_query()]
+    # An expression that does not parse could keep any label.
     if not trees or any(tree is None for tree in trees):
         return None
     return lambda label: any(can_have(tree, label) for tree in trees)

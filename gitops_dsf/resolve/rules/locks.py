@@ -30,12 +30,12 @@ _FIELDS: Final = (
 
 
 class _LockedHost(NamedTuple):
-    """A host that the lock says."""
+    """A host that the lock names."""
 
     section: str
     """`source` or `scoring`."""
-    written: Source | Scoring
-    """What people wrote in the section."""
+    own: Source | Scoring
+    """The section as people wrote it."""
     host: str
 
 
@@ -179,7 +179,7 @@ def _is_same_host(host: str, other: str) -> bool:
 
 
 def _locked_hosts(scorer: EffectiveScorer) -> Iterator[_LockedHost]:
-    """The hosts that the lock says, with what people wrote beside them."""
+    """The hosts that the lock names, with what people wrote beside them."""
     own = scorer.declared.value.spec
     if scorer.is_locked("source.host"):
         yield _LockedHost("source", own.source, scorer.spec.source.host)

@@ -63,6 +63,7 @@ def _clusters(
     context: Context, config: Item[DynamicScoringConfig], path: FieldPath, mask: Mask
 ) -> Iterator[Diagnostic]:
     inventory_clusters = context.inventory.clusters
+    # In a repository without an inventory no mask would match anything.
     if not inventory_clusters or masked_clusters(mask, context.inventory):
         return
     name = mask.cluster_name
@@ -104,6 +105,7 @@ def _score(
         yield codes.MATCHES_NOTHING.at(position, f"{wanted} matches no score", list_of_scores)
         return
     scorer = context.scorers.get(wanted)
+    # Masks name scores, and people confuse them with scorers.
     if scorer is not None and scorer.score_name:
         hint = f"{wanted} is the scorer; its score is {scorer.score_name}"
     else:

@@ -12,6 +12,7 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
 
 MAX_EXPRESSIONS: Final = 100
+"""Measures of one query."""
 _EXAMPLE: Final = (
     "write the name of a measure, such as cpu_available_ratio; docs/scores/sources.md lists them"
 )
@@ -36,6 +37,7 @@ def measures_exist(context: Context) -> Iterator[Diagnostic]:
                 f"more than {MAX_EXPRESSIONS} measures in one query",
                 "use several scorers",
             )
+            # Thousands of parts would have thousands of findings.
             continue
         for part in parts:
             try:
@@ -69,6 +71,7 @@ def _of_kubernetes(context: Context) -> Iterator[EffectiveScorer]:
 
 
 def _hint(error: MeasureError, text: str) -> str:
+    # Who writes a function means PromQL, and a measure of a similar name would not help.
     if not error.unknown or "(" in text:
         return _NOT_PROMQL
     return did_you_mean(error.unknown, MEASURES) or _EXAMPLE

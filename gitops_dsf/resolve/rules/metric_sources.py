@@ -20,6 +20,7 @@ def sources_exist(context: Context) -> Iterator[Diagnostic]:
         name = scorer.value.spec.source.ref
         if name is None or name in context.sources:
             continue
+        # A document that cannot be read may be the one that is meant.
         if context.declared.may_exist("MetricSource", name):
             continue
         yield codes.UNKNOWN_SOURCE.at(
@@ -96,5 +97,6 @@ def _dead_variants(source: ResolvedSource) -> Iterator[Diagnostic]:
             )
         else:
             by_selector[key] = variant.index
+            # An empty selector selects every cluster, as no selector does.
             if selector is None or not (selector.match_labels or selector.match_expressions):
                 catch_all = variant.index

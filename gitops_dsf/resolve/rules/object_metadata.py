@@ -15,7 +15,9 @@ from gitops_dsf.resolve.label_selectors import KEY_RULE, VALUE_RULE, label_key, 
 from gitops_dsf.resolve.rules.registry import rule
 
 _ALLOWED: Final = {
-    (kind, SYNC_WAVE) for kind in ("Placement", "ManagedClusterSetBinding", "ApplicationSet")
+    ("ApplicationSet", SYNC_WAVE),
+    ("ManagedClusterSetBinding", SYNC_WAVE),
+    ("Placement", SYNC_WAVE),
 }
 """Kinds with an annotation that is allowed: only the author of a copy knows its sync wave."""
 _SERVICE_MONITOR: Final[FieldPath] = ("spec", "agent", "serviceMonitor", "labels")
@@ -60,10 +62,11 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
     for entry in _entries(*_rendered(context), *unrendered):
         if entry.field == "labels" or (entry.document.kind, entry.key) not in _ALLOWED:
             yield from _steering(entry.document, entry.path)
-    for item in repository:
-        labels = value_at(item.document.data, _SERVICE_MONITOR)
+    # These become the labels of a ServiceMonitor on spokes, which may have an Argo CD of their own.
+    for settings in repository:
+        labels = value_at(settings.document.data, _SERVICE_MONITOR)
         for key in labels if isinstance(labels, dict) else ():
-            yield from _steering(item.document, (*_SERVICE_MONITOR, key))
+            yield from _steering(settings.document, (*_SERVICE_MONITOR, key))
 
 
 @rule()
@@ -97,30 +100,30 @@ def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
     """Scorers and masks are rendered into the hub namespace; our other kinds are no objects."""
     declared = context.declared
     home = context.settings.hub_namespace
-    for item in (*declared.scorers, *declared.scoring_configs):
-        namespace = value_at(item.document.data, _NAMESPACE)
+    for rendered in (*declared.scorers, *declared.scoring_configs):
+        namespace = value_at(rendered.document.data, _NAMESPACE)
         if namespace and namespace != home:
             yield codes.IGNORED_NAMESPACE.at(
-                item.at(*_NAMESPACE),
-                f"metadata.namespace {namespace} has no effect: a {item.document.kind} is rendered"
-                f" into {home}",
+                rendered.at(*_NAMESPACE),
+                f"metadata.namespace {namespace} has no effect: a {rendered.document.kind} is"
+                f" rendered into {home}",
                 "remove it",
                 edits=(Edit(_NAMESPACE),),
             )
     repository = () if declared.repository is None else (declared.repository,)
-    unrendered: tuple[Item[Authored], ...] = (
+    all_unrendered: tuple[Item[Authored], ...] = (
         *repository,
         *declared.metric_sources,
         *declared.locks,
         *declared.score_tests,
         *declared.maintenance,
     )
-    for unrendered_item in unrendered:
-        namespace = value_at(unrendered_item.document.data, _NAMESPACE)
+    for unrendered in all_unrendered:
+        namespace = value_at(unrendered.document.data, _NAMESPACE)
         if namespace:
             yield codes.IGNORED_NAMESPACE.at(
-                unrendered_item.at(*_NAMESPACE),
-                f"metadata.namespace {namespace} has no effect: a {unrendered_item.document.kind}"
+                unrendered.at(*_NAMESPACE),
+                f"metadata.namespace {namespace} has no effect: a {unrendered.document.kind}"
                 " is not an object of the hub",
                 "remove it",
                 edits=(Edit(_NAMESPACE),),
@@ -154,10 +157,10 @@ def _may_be_a_label(entry: _Entry) -> bool:
     return label_value(text) or (entry.holder == _TEMPLATE and "{{" in text)
 
 
-def _entries(*items: Item[Authored], holder: FieldPath = ("metadata",)) -> Iterator[_Entry]:
+def _entries(*objects: Item[Authored], holder: FieldPath = ("metadata",)) -> Iterator[_Entry]:
     """The labels and annotations of objects, or of a part of them."""
-    for item in items:
+    for declared in objects:
         for field in ("labels", "annotations"):
-            entries = value_at(item.document.data, (*holder, field))
+            entries = value_at(declared.document.data, (*holder, field))
             for key, value in entries.items() if isinstance(entries, dict) else ():
-                yield _Entry(item.document, holder, field, key, value)
+                yield _Entry(declared.document, holder, field, key, value)

@@ -47,10 +47,10 @@ def placements_work(context: Context) -> Iterator[Diagnostic]:
     # A field that OCM accepts and ignores has a finding of its own.
     properties = {**{name: {} for name in UNREAD}, **schema["properties"]}
     for placement in context.declared.placements:
-        found = list(misfits(placement.document, {**schema, "properties": properties}, "spec"))
-        yield from found
+        shape = list(misfits(placement.document, {**schema, "properties": properties}, "spec"))
+        yield from shape
         yield from _unread(placement)
-        if all(finding.code == codes.UNKNOWN_FIELD.id for finding in found):
+        if all(finding.code == codes.UNKNOWN_FIELD.id for finding in shape):
             yield from _selectors(placement.document)
             yield from _refused(placement)
             yield from _implicit(placement.document)
@@ -214,11 +214,11 @@ def _refused(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
 
 def _selectors(document: Document) -> Iterator[Diagnostic]:
     """Selectors of labels and claims, and expressions."""
-    selectors = [
-        (*selector, "requiredClusterSelector") for selector in document.items("spec", "predicates")
-    ]
-    groups = document.items(*_GROUPS, "decisionGroups")
-    selectors += [(*selector, "groupClusterSelector") for selector in groups]
+    selectors: list[FieldPath] = []
+    for predicate in document.items("spec", "predicates"):
+        selectors.append((*predicate, "requiredClusterSelector"))
+    for group in document.items(*_GROUPS, "decisionGroups"):
+        selectors.append((*group, "groupClusterSelector"))
     for selector in selectors:
         for name in ("labelSelector", "claimSelector"):
             path = (*selector, name)

@@ -96,6 +96,7 @@ def _patched(patch: str) -> Iterator[tuple[int, str]]:
     if roots is None:
         # It is YAML only once the template is filled in: take the lines that look like a project.
         for match in _PROJECT.finditer(text):
+            # Behind a space, # begins a comment of YAML.
             yield match.start("value"), match["value"].split(" #")[0].strip()
         return
     for root in roots:

@@ -20,12 +20,14 @@ def services_are_called_directly(context: Context) -> Iterator[Diagnostic]:
     proxies = Proxies.of(proxy.environment)
     scorer_by_host: dict[str, str] = {}
     for scorer in context.each_variant:
+        # The settings have a proxy for agents alone.
         if scorer.spec.on_hub:
             continue
         for url in _urls(scorer):
             if is_in_cluster(host_of(url)) and proxies.proxy_for(url) is not None:
                 scorer_by_host[host_of(url)] = scorer.name
     if scorer_by_host:
+        # One entry of noProxy mends all of them, so there is one finding.
         host, scorer_name = min(scorer_by_host.items())
         count = len(scorer_by_host) - 1
         others = f" and {count} more" if count else ""

@@ -28,11 +28,13 @@ _DOTTED: Final = re.compile(r"[a-zA-Z_]\w*(\.\w+)+")
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
     """Every PromQL expression must parse and return an instant vector or a scalar."""
     for scorer in context.each_type:
+        # MetricsQL allows what PromQL refuses, so a mistake there may be none.
         if scorer.spec.source.dialect == "PromQL":
             for part, checked in scorer.parsed_query():
                 for mistake in checked.mistakes:
                     yield _reported(scorer, part, mistake)
         query = scorer.spec.source.params.query
+        # A longer query has the next finding, and is not read to its end.
         if scorer.source_type == "Prometheus" and query and not split(query[:MAX_QUERY]):
             yield codes.PROMQL.at(
                 scorer.at("source.params.query"),
@@ -71,6 +73,7 @@ def _reported(scorer: EffectiveScorer, part: QueryPart, mistake: QueryMistake) -
         scorer.in_query(part.offset + mistake.offset),
         f"PromQL: {mistake.message}",
         hint or _other_language(part.text) or mistake.hint,
+        # A source with Prometheus 2 still knows the old name.
         severity=Severity.WARNING if mistake.kind == "renamed" else None,
     )
 
@@ -80,6 +83,7 @@ def _other_language(text: str) -> str:
     for token in tokens(text, most=MAX_QUERY):
         if token.kind not in {"name", "bad"}:
             continue
+        # PromQL has no such operator. LogQL joins the stages of a query by it.
         if token.text == "|":
             return "if this is LogQL, write source.dialect: Other"
         if token.text.lower() in _METRICSQL:

@@ -12,6 +12,7 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
     """Pushed metrics need the receiver, whose image only the fleet's owner can name."""
     if context.is_upstream or context.repository.value.spec.agent.open_telemetry is not None:
         return
+    # Scorers with one MetricSource share the place of its type.
     positions = set()
     for scorer in context.each_variant:
         if scorer.is_pushed and not scorer.spec.on_hub:

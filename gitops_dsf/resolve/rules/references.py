@@ -16,6 +16,7 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
     name.
     """
     for ranking, path, _, name in context.named_scorers:
+        # A document that cannot be read may be the scorer that is meant.
         if name in context.complete or context.declared.may_exist("DynamicScorer", name):
             continue
         position = ranking.at(*path, "scorer")
@@ -52,6 +53,7 @@ def placements_exist(context: Context) -> Iterator[Diagnostic]:
         if context.declared.may_exist("ScoredPlacement", name):
             continue
         position = application.at("spec", "placement", "ref")
+        # One in another namespace exists, so it is not called unknown.
         elsewhere = _scored_placement(name, context)
         if elsewhere is not None:
             yield codes.WRONG_NAMESPACE.at(
@@ -98,6 +100,7 @@ def _placement_hint(name: str, context: Context) -> str:
 
 
 def _scorer_hint(name: str, context: Context) -> str:
+    # A Placement of OCM names the score, and here it is the scorer.
     for scorer in context.complete.values():
         if scorer.score_name == name:
             return f"{name} is the score name of {scorer.name}; write scorer: {scorer.name}"

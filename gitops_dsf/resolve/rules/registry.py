@@ -61,9 +61,10 @@ def rule(*, needs: tuple[str, ...] = ()) -> Callable[[Check], Rule]:
 
 def rules_of(modules: Iterable[ModuleType]) -> tuple[Rule, ...]:
     """The rules that these modules define, in their order."""
-    return tuple(
-        value
-        for module in modules
-        for value in vars(module).values()
-        if isinstance(value, Rule) and value.check.__module__ == module.__name__
-    )
+    rules: list[Rule] = []
+    for module in modules:
+        for value in vars(module).values():
+            # A module that imports a rule of another one does not run it again.
+            if isinstance(value, Rule) and value.check.__module__ == module.__name__:
+                rules.append(value)
+    return tuple(rules)

@@ -9,6 +9,7 @@ from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.promql.check import Tree, check
 from gitops_dsf.resolve.promql.labels import MAX_DEPTH, aggregation_name
 from gitops_dsf.resolve.rules.registry import rule
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 _PERCENT: Final = 100.0
 _KEEPING: Final = frozenset({"avg", "min", "max", "quantile", "topk", "bottomk"})
@@ -90,8 +91,7 @@ def percent_fits_its_range(context: Context) -> Iterator[Diagnostic]:
             continue
         if scale.min < 0 or scale.max > 1:
             continue
-        trees = [check(part.text).tree for part in split(scorer.spec.source.params.query)]
-        if any(tree is not None and _is_percent(tree, 0) for tree in trees):
+        if any(tree is not None and _is_percent(tree, 0) for tree in _trees(scorer)):
             yield codes.PERCENT.at(
                 scorer.declared.at("spec", "scoreRange", "max"),
                 f"the query gives percent, and scoreRange ends at max: {scale.max:g}: all values"
@@ -113,7 +113,7 @@ def ratios_fit_their_range(context: Context) -> Iterator[Diagnostic]:
             continue
         if scale.min != 0 or scale.max != _PERCENT:
             continue
-        trees = [check(part.text).tree for part in split(scorer.spec.source.params.query)]
+        trees = _trees(scorer)
         if trees and all(tree is not None and _is_ratio(tree, 0) for tree in trees):
             yield codes.RATIO.at(
                 scorer.declared.at("spec", "scoreRange", "max"),
@@ -121,6 +121,11 @@ def ratios_fit_their_range(context: Context) -> Iterator[Diagnostic]:
                 " all clusters get nearly the same score",
                 "write max: 1, or multiply the query by 100",
             )
+
+
+def _trees(scorer: EffectiveScorer) -> list[Tree | None]:
+    """The trees of a query's expressions; None for one that does not parse."""
+    return [check(part.text).tree for part in split(scorer.spec.source.params.query)]
 
 
 def _is_ratio(tree: Tree, depth: int) -> bool:

@@ -74,6 +74,7 @@ def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
     }
     for test in context.declared.score_tests:
         given_clusters = test.value.spec.given.clusters
+        # A test with clusters of its own does not see those of the inventory.
         if given_clusters is None:
             names_by_kind["ManagedCluster"] = context.inventory.clusters
         else:
@@ -158,6 +159,7 @@ def _references(test: Item[ScoreTest]) -> Iterator[_Reference]:
     for section in ("given", "expect"):
         for name in value_at(data, ("spec", section)) or ():
             for entry in test.document.items("spec", section, name):
+                # The lists have different fields, but a field names one kind in all of them.
                 for field, kind in _KINDS.items():
                     start = (*entry, field)
                     for path, text in texts_in(value_at(data, start), start):

@@ -77,6 +77,7 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
 def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
     """Without a query, or with type None, nothing is asked: the scoring API gets no series."""
     for scorer in context.each_variant:
+        # Without a source a scorer by query has no score at all, which another rule reports.
         if scorer.source_type != "None" or scorer.spec.scored_by_query:
             continue
         if context.waits_for_lock(scorer):

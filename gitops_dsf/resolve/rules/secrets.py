@@ -30,7 +30,7 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
     """Arguments go to every cluster, annotations and applications to the hub, and all into git."""
     declared = context.declared
     repository = () if declared.repository is None else (declared.repository,)
-    items = (
+    objects = (
         *declared.scorers,
         *declared.applications,
         *declared.scored_placements,
@@ -40,7 +40,8 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
         *repository,
     )
     # A document with another mistake may hold a secret, too.
-    for document in (*(item.document for item in items), *declared.broken):
+    documents = [declared_object.document for declared_object in objects]
+    for document in (*documents, *declared.broken):
         for path, value in texts_in(document.data):
             # The value is not in the message, because findings end up in logs of pipelines.
             if _is_suspect(path, value) or _SECRET_VALUE.search(value):

@@ -26,6 +26,7 @@ def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
     """
     declared = context.declared
     repository = () if declared.repository is None else (declared.repository,)
+    # Copied Placements and ApplicationSets are plain data. Their own rules check their selectors.
     objects: tuple[Item[Authored], ...] = (
         *repository,
         *declared.scorers,
@@ -106,6 +107,7 @@ def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
             )
             continue
         yield from _dead_fields(document, path, selected, covered, list(entry.changed))
+        # Each field of a cluster is that of the first entry which selects it.
         for name in entry.changed:
             covered[name] |= selected
 

@@ -46,6 +46,7 @@ class _Image(NamedTuple):
 def settings_are_there(context: Context) -> Iterator[Diagnostic]:
     """gitops-dsf.yaml must contain one FleetRepository."""
     declared = context.declared
+    # A file without content has a finding already, and is not missing.
     is_empty = any(finding.code == codes.EMPTY.id for finding in declared.diagnostics)
     if declared.repository is None and not is_empty:
         yield codes.SETTINGS.at(

@@ -26,7 +26,7 @@ MAX_LABELS: Final = 1_000
 def metadata_is_accepted(context: Context) -> Iterator[Diagnostic]:
     """Annotations and labels of every object, and of the templates in it."""
     declared = context.declared
-    items = (
+    objects = (
         *declared.scorers,
         *declared.metric_sources,
         *declared.scoring_configs,
@@ -39,8 +39,8 @@ def metadata_is_accepted(context: Context) -> Iterator[Diagnostic]:
         *declared.application_sets,
         *declared.maintenance,
     )
-    for item in items:
-        document = item.document
+    for declared_object in objects:
+        document = declared_object.document
         for path, metadata in _metadata(document.data):
             yield from _annotations(document, (*path, "annotations"), metadata.get("annotations"))
             yield from _labels(document, (*path, "labels"), metadata.get("labels"))

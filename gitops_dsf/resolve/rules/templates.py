@@ -202,6 +202,7 @@ def _go_templates(
             yield from _go(text, parameters)
     for path in _interpolated(spec.get("generators"), ("spec", "generators")):
         for text in texts(document, path):
+            # What the other generators give is not known.
             yield from _go(text, None)
 
 
@@ -209,7 +210,9 @@ def _fast_templates(
     document: Document, spec: Mapping[str, Any], parameters: Parameters
 ) -> Iterator[Diagnostic]:
     """Templates of Argo CD's older language, fasttemplate, which knows parameters only."""
-    every_text = [text for path in _templates(spec) for text in texts(document, path)]
+    every_text: list[Text] = []
+    for path in _templates(spec):
+        every_text += texts(document, path)
     # With goTemplate every tag is one of Go's, so the switch would break tags such as {{name}}.
     can_be_go = not any(_FAST_TAG.search(text.value) for text in every_text)
     for text in every_text:
@@ -274,11 +277,15 @@ def _parameters(generators: object) -> Parameters | None:
         values.append(own_values if isinstance(own_values, dict) else {})
     if not values:
         return None
+    # One template serves all generators, so it can rely only on what each of them gives.
     if not all(values):
         return DECIDED
     shared = set.intersection(*(map(set, values)))
-    sizes = {key: Value("text", len(str(values[0][key]))) for key in values[0] if key in shared}
-    return {**DECIDED, "values": {str(key): value for key, value in sizes.items()}}
+    sizes: dict[str, Value] = {}
+    for key, value in values[0].items():
+        if key in shared:
+            sizes[str(key)] = Value("text", len(str(value)))
+    return {**DECIDED, "values": sizes}
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
