@@ -1,5 +1,7 @@
 """Small fleet repositories as text, and what `validate` finds about them."""
 
+from functools import lru_cache
+
 from gitops_dsf import resolve
 from gitops_dsf.diagnostics import Diagnostic, has_errors
 from gitops_dsf.plan.fleet import CheckedFleet, plan
@@ -50,12 +52,18 @@ def declared(**changes: str) -> Declared:
         "scorers": "scorers/s.yaml",
     }
     texts = {**BASE, **{names.get(key, f"{key}/x.yaml"): text for key, text in changes.items()}}
-    loaded = [load_text(text, file=file) for file, text in texts.items()]
+    loaded = [_loaded(text, file) for file, text in texts.items()]
     everything = Loaded(
         documents=tuple(document for part in loaded for document in part.documents),
         diagnostics=tuple(item for part in loaded for item in part.diagnostics),
     )
     return declare(everything)
+
+
+@lru_cache(maxsize=256)
+def _loaded(text: str, file: str) -> Loaded:
+    """Most cases of a table have most texts in common."""
+    return load_text(text, file=file)
 
 
 def findings(**changes: str) -> list[Diagnostic]:

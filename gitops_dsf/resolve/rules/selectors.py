@@ -1,7 +1,8 @@
 """Checks label selectors: whether Kubernetes accepts them, and whether they match a cluster."""
 
 from collections.abc import Iterator
-from typing import Final
+from functools import cache
+from typing import Final, get_args
 
 from pydantic.alias_generators import to_camel
 
@@ -146,11 +147,35 @@ def _selectors(value: object, path: FieldPath) -> Iterator[FieldPath]:
     if isinstance(value, LabelSelector):
         yield path
     elif isinstance(value, Authored):
-        for name, field in type(value).model_fields.items():
-            yield from _selectors(getattr(value, name), (*path, field.alias or name))
+        for name, alias in _holders(type(value)):
+            yield from _selectors(getattr(value, name), (*path, alias))
     elif isinstance(value, list):
         for index, inside in enumerate(value):
             yield from _selectors(inside, (*path, index))
+
+
+@cache
+def _holders(model: type[Authored]) -> tuple[tuple[str, str], ...]:
+    """The fields in which a selector can be, each as Python and as people write it.
+
+    An object has few of them. To look into all of its fields took a fifth of all rules.
+    """
+    return tuple(
+        (name, field.alias or name)
+        for name, field in model.model_fields.items()
+        if _can_hold(field.annotation)
+    )
+
+
+def _can_hold(annotation: object) -> bool:
+    """Whether a value of a type can be or have a selector."""
+    if inside := get_args(annotation):
+        return any(_can_hold(each) for each in inside)
+    if not isinstance(annotation, type):
+        return False
+    if issubclass(annotation, LabelSelector):
+        return True
+    return issubclass(annotation, Authored) and bool(_holders(annotation))
 
 
 def _hint(context: Context, selector: LabelSelector) -> str:
