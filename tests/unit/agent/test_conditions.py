@@ -40,7 +40,7 @@ def stated(stored: StoredScores) -> tuple[bool, str, str] | None:
 
 async def test_a_central_source_that_dies_on_a_fleet_is_told_over_ten_minutes_and_once() -> None:
     hub = Hub()
-    clusters = [f"c{number:04}" for number in range(3500)]
+    clusters = [f"c{number:04}" for number in range(700)]
     async with publishing(hub, writes_per_second=1e6, conditions_per_second=1e6) as running:
         cpu = running.publication("cpu")
         offer(cpu, clusters)
@@ -52,16 +52,16 @@ async def test_a_central_source_that_dies_on_a_fleet_is_told_over_ten_minutes_an
             pause(cpu, clusters, ScoreFault(reason=UNREACHABLE.reason, message=f"{turn}"))
             await asyncio.sleep(360)
         times = sorted(at - died for at, _, _ in hub.explanations)
-        assert len(times) == len({cluster for _, cluster, _ in hub.explanations}) == 3500
+        assert len(times) == len({cluster for _, cluster, _ in hub.explanations}) == 700
         assert times[0] >= BRIEF_SECONDS
         assert times[-1] - times[0] >= 600
-        assert max(Counter(int(at) for at in times).values()) <= 20
-        assert max(Counter(int(at / 60) for at in times).values()) <= 400
+        assert max(Counter(int(at) for at in times).values()) <= 7
+        assert max(Counter(int(at / 60) for at in times).values()) <= 80
         assert len(hub.writes) == refreshes, "no score is written meanwhile"
         # The source is back: the condition turns with the scores, which are due.
         offer(cpu, clusters)
         await asyncio.sleep(60)
-    assert len(hub.explanations) == 3500
+    assert len(hub.explanations) == 700
     assert {stated(stored) for stored in hub.objects.values()} == {(True, "Scored", "")}
 
 
