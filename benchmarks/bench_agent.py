@@ -12,7 +12,7 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from tests.support.waiting import until
 
 HERE = Path(__file__).parent
 ROUNDS = 30
+# The allocator of the image, because memory and CPU depend on it.
 IMAGE = allocator("agent")
 Settings = dict[str, Any]
 BY_POD: Settings = {"scoreDimensionFormat": "${pod}"}
@@ -48,13 +49,12 @@ class Bench:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.volume = ConfigMapVolume(directory / "config")
+        # A figure that needs a hub adds a second --publish, and the last one counts.
         self.flags: list[str | Path] = [
-            "--config-dir",
-            self.volume.directory,
-            "--cluster-name",
-            "bench",
+            *("--config-dir", self.volume.directory),
+            *("--cluster-name", "bench"),
+            *("--publish", f"dir:{directory / 'out'}"),
         ]
-        self.flags += ["--publish", f"dir:{directory / 'out'}"]
 
 
 def matrix(series: int, points: int) -> bytes:
@@ -63,8 +63,7 @@ def matrix(series: int, points: int) -> bytes:
     10,000 series of 60 points have 20.7 MB.
     """
     # The points are written once, because json.dumps would take seconds for all of them.
-    written = [f'[{1_700_000_000 + 30 * n},"{0.1 + n / 7:.13f}"]' for n in range(points)]
-    values = ",".join(written)
+    values = ",".join(f'[{1_700_000_000 + 30 * n},"{0.1 + n / 7:.13f}"]' for n in range(points))
     rows: list[str] = []
     for number in range(series):
         labels = {
@@ -134,6 +133,7 @@ async def cycle(bench: Bench) -> list[Figure]:
         HttpFake(lambda _seen: Reply(body=body)) as source,
         HttpFake(lambda _seen: Reply(body=answer)) as scoring,
     ):
+        # Before the agent runs, and not beside it: the two would take each other's caches.
         arguments = (str(source.port), str(len(body)), str(ROUNDS))
         floor_process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", FLOOR, *arguments, stdout=asyncio.subprocess.PIPE
@@ -143,7 +143,9 @@ async def cycle(bench: Bench) -> list[Figure]:
             entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, **BY_POD)
         )
         async with agent(*bench.flags, environ=IMAGE) as process:
+            # The first cycles also import modules and connect.
             await until(lambda: len(scoring.seen) >= 3, what="warm", seconds=60)
+            # A cycle goes on after the scoring API is asked: it reads the answer, and publishes.
             await asyncio.sleep(1)
             spent: list[float] = []
             for _ in range(ROUNDS):
@@ -151,11 +153,12 @@ async def cycle(bench: Bench) -> list[Figure]:
                 calls = len(scoring.seen)
                 await until(partial(_more_than, scoring.seen, calls), what="a cycle", seconds=60)
                 await asyncio.sleep(1)
+                # On a busy machine a second cycle can fall into a sample.
                 spent.append((cpu(process.process.pid) - before) / (len(scoring.seen) - calls))
-            size = f"{len(body) / 1e6:.1f} MB"
             return [
                 median(
-                    f"cycle of 10,000 series x 60 points ({size}), 10,000 results, CPU",
+                    f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), 10,000"
+                    " results, CPU",
                     spent,
                     0.08,
                     "s",
@@ -170,6 +173,7 @@ async def scrape(bench: Bench) -> list[Figure]:
     answer = results(50_000)
     spent: list[float] = []
     async with HttpFake(lambda _seen: Reply(body=answer)) as scoring:
+        # One cycle, which publishes nothing: only scrapes take CPU while they are measured.
         settings: Settings = {"scoringInterval": 3600, "scoreDestination": "None", **BY_POD}
         bench.volume.put(entry("big", scoring=scoring.url, **settings))
         async with (
@@ -183,9 +187,12 @@ async def scrape(bench: Bench) -> list[Figure]:
                 page = await client.get(
                     f"{process.url}/metrics", headers={"Accept-Encoding": "identity"}
                 )
+                # A page without the scores would be quick as well.
                 assert len(page.content) > 100_000
+                # The agent may still end the request when the client has the answer.
                 await asyncio.sleep(0.1)
                 spent.append(cpu(process.process.pid) - before)
+    # The first ones make what later ones use again.
     return [median("scrape of 50,000 series, CPU", spent[2:], 0.010, "s")]
 
 
@@ -205,6 +212,7 @@ async def blocks(bench: Bench) -> list[Figure]:
             sys.executable, HERE / "canary.py", *flags, stdout=asyncio.subprocess.PIPE
         )
         out, _ = await child.communicate()
+        # An agent that scores nothing blocks nothing.
         assert len(scoring.seen) >= 3
     longest = float(json.loads(out.splitlines()[-1])["cpu"])
     return [
@@ -227,12 +235,12 @@ async def rest(bench: Bench) -> list[Figure]:
         hub as server,
     ):
         often: Settings = {"scoringInterval": 2, "scoreTTLSeconds": 20}
-        entries = [
-            entry(f"s{n}", scoring=scoring.url, source=source.url, **often) for n in range(10)
-        ]
-        bench.volume.put(*entries)
+        bench.volume.put(
+            *(entry(f"s{n}", scoring=scoring.url, source=source.url, **often) for n in range(10))
+        )
         config = kubeconfig(bench.directory / "kubeconfig", server=server.url)
         to_hub: list[str | Path] = ["--publish", "hub", "--hub-kubeconfig", config]
+        # A hub takes a client of its API, which a folder does not.
         for store, flags, goal in (("dir", [], 50), ("hub", to_hub, 62)):
             async with agent(*bench.flags, *flags, environ=IMAGE) as process:
                 await asyncio.sleep(25)
@@ -254,13 +262,16 @@ BENCHES = {bench.__name__: bench for bench in (cycle, scrape, blocks, rest)}
 def main() -> int:
     """Runs and prints."""
     chosen = options(__doc__, only=sorted(BENCHES)).only
+    # The canary has no environment of its own, as `agent` has.
     os.environ.update(IMAGE)
-    return shown(figure for name in chosen or BENCHES for figure in measured(name))
+    return shown(figures(chosen or BENCHES))
 
 
-def measured(name: str) -> list[Figure]:
-    with tempfile.TemporaryDirectory() as folder:
-        return asyncio.run(BENCHES[name](Bench(Path(folder))))
+def figures(names: Iterable[str]) -> Iterator[Figure]:
+    for name in names:
+        # A folder for each: an agent must not find the scores that another one has published.
+        with tempfile.TemporaryDirectory() as folder:
+            yield from asyncio.run(BENCHES[name](Bench(Path(folder))))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ def answer(name: str, first: float, last: float) -> bytes:
     # Answers are kept, because to write them takes longer than the backtest: the first run counts
     # least.
     times = np.arange(round((last - first) / STEP) + 1) * STEP + first
+    # Every run must read the same scores, and each scorer others.
     rng = np.random.default_rng(int(first) + int(name.rpartition("-")[2]))
     rows: list[str] = []
     for number in range(SIZES["clusters"]):
@@ -61,6 +62,8 @@ def main() -> int:
         with ThreadServer(Store) as store:
             print(store.url, flush=True)
             threading.Event().wait()
+    # A process of its own, because a backtest's peak is never counted below that of its parent,
+    # and the answers would be in it.
     with (
         tempfile.TemporaryDirectory() as folder,
         subprocess.Popen(
@@ -75,6 +78,7 @@ def main() -> int:
             end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(END))
             plain = Path(folder) / "fleet"
             paced = Path(folder) / "paced"
+            # Not regional, so that each application chooses among all clusters.
             fleet.write(plain, **SIZES, regional=False, paced=False)
             fleet.write(paced, **SIZES, regional=False, paced=True)
             backtest = [sys.executable, "-m", "gitops_dsf", "backtest"]
@@ -89,6 +93,7 @@ def figures(verb: list[str], paced: list[str]) -> Iterator[Figure]:
     yield from cost.figures("100 clusters, 3 scorers, 50 applications", seconds=20, megabytes=300)
     cost = best([*paced, "-o", "json"], repeats=2)
     yield from cost.figures("the same with a pace", seconds=20, megabytes=300)
+    # More repeats, because a short run differs more from the next one.
     cost = best([*verb, "--placement", "app-0000"], repeats=5)
     note = f"{cost.wall:.2f} s elapsed"
     yield Figure("the same, one application with one scorer: CPU", cost.cpu, 2, "s", note)

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 
 from benchmarks.measure import Figure, shown
 from gitops_dsf.hub.pace import PacedRanking, PacedTerm
-from gitops_dsf.hub.scores import score_of
+from gitops_dsf.hub.scores import PublishedScore, score_of
 from gitops_dsf.pacing.admit import Situation, admit
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Ledger
@@ -37,6 +37,7 @@ from tests.support.closedloop import (
     hub_of,
 )
 
+# Until DELAY and RANGE have passed, the scores do not have the whole effect of a move.
 PACE = Pace(concurrent=2, arrivals_per_cluster=1, settle_seconds=DELAY + RANGE, cooldown_seconds=0)
 HALF = HOUR // 2
 LOST = 5 * HOUR // 2
@@ -54,6 +55,7 @@ SPANS = {
 }
 START = fleet(clusters=20, applications=200, events=EVENTS, seconds=END)
 SEEDS = (1, 11, 12, 13)
+# People guess the demand of an application, so wrong guesses are measured, too.
 DEMANDS: dict[str, Callable[[int], int]] = {
     "without a demand": lambda _load: 0,
     "demand half": lambda load: round(load / 2),
@@ -63,9 +65,11 @@ LIAR = "c05"
 LIES = {LIAR: 200.0}
 """Points by which its scores are too high: it always says that it is free."""
 QUIET = fleet(clusters=20, applications=200, events=(), seconds=END)
+# So many returns do not come within the time of a loop.
 WITHOUT_STOP = PACE.model_copy(update={"stop_after_returns": 100})
 WIDE_CLUSTERS = 3500
 WIDE_PLACEMENTS = 1000
+WIDE = f"one admission, {WIDE_PLACEMENTS:,} paced Placements on {WIDE_CLUSTERS:,} clusters"
 
 
 def main() -> int:
@@ -84,10 +88,15 @@ def in_a_loop() -> Iterator[Figure]:
 
 def _worst(outcomes: Sequence[Outcome], best: Outcome) -> Iterator[Figure]:
     """The case with goals. Of several seeds the worst counts."""
-    moves = max(len(outcome.moves) for outcome in outcomes)
-    back = max(outcome.back for outcome in outcomes)
-    overload = max(outcome.overload for outcome in outcomes)
-    under_way = max(outcome.under_way for outcome in outcomes)
+    moves = 0
+    back = 0
+    overload = 0.0
+    under_way = 0
+    for outcome in outcomes:
+        moves = max(moves, len(outcome.moves))
+        back = max(back, outcome.back)
+        overload = max(overload, outcome.overload)
+        under_way = max(under_way, outcome.under_way)
     yield Figure("pace and demand: moves", moves)
     yield Figure("pace and demand: moves back within an hour", back, 0)
     yield Figure("pace and demand: worst overload", overload, 5, "%")
@@ -95,6 +104,7 @@ def _worst(outcomes: Sequence[Outcome], best: Outcome) -> Iterator[Figure]:
     for event, span in SPANS.items():
         seconds = [outcome.settled(*span) for outcome in outcomes]
         note = " ".join(f"{settled:.0f}" for settled in seconds)
+        # What exact scores need, and a part more, because late and noisy ones must be waited for.
         goal = 1.3 * best.settled(*span)
         yield Figure(f"pace and demand: settled after {event}", max(seconds), goal, "s", note)
 
@@ -109,20 +119,22 @@ def _outcome(case: str, outcome: Outcome) -> Iterator[Figure]:
 
 def with_a_liar() -> Iterator[Figure]:
     """What a cluster does that always says that it is free."""
-    for case, outcome in {
-        "believed": Loop(QUIET, pace=PACE, lies=LIES).run(),
-        "verified": Loop(QUIET, pace=PACE, lies=LIES, verified=VERIFICATION).run(),
-        "verified, never stopped": Loop(
-            QUIET, pace=WITHOUT_STOP, lies=LIES, verified=VERIFICATION
-        ).run(),
-    }.items():
+    for case, loop in (
+        ("believed", Loop(QUIET, pace=PACE, lies=LIES)),
+        ("verified", Loop(QUIET, pace=PACE, lies=LIES, verified=VERIFICATION)),
+        (
+            "verified, never stopped",
+            Loop(QUIET, pace=WITHOUT_STOP, lies=LIES, verified=VERIFICATION),
+        ),
+    ):
+        outcome = loop.run()
         moves = sum(move.target == LIAR for move in outcome.moves)
         stopped = "" if outcome.stopped_at is None else f"stopped after {outcome.stopped_at:.0f} s"
         yield Figure(f"a liar, {case}: moves to it", moves, note=stopped)
         yield Figure(f"a liar, {case}: returned", outcome.returned)
         yield Figure(f"a liar, {case}: worst overload", outcome.overload, None, "%")
         yield Figure(f"a liar, {case}: overload over time", outcome.overload_hours, None, "% h")
-    # Nobody pays for the verification of honest clusters but with time.
+    # Verification of honest clusters may take time, but must send nothing back.
     honest = Loop(START, pace=PACE, verified=VERIFICATION).run()
     yield from _outcome("honest, verified", honest)
     yield Figure("honest, verified: returned", honest.returned, 0)
@@ -137,21 +149,24 @@ def in_a_wide_fleet() -> Iterator[Figure]:
         before = time.process_time()
         assert len(admit(fresh).moves) == PACE.concurrent
         seconds.append(time.process_time() - before)
-    case = f"one admission, {WIDE_PLACEMENTS:,} paced Placements on {WIDE_CLUSTERS:,} clusters"
-    yield Figure(f"{case}: CPU", min(seconds), 2, "s")
+    yield Figure(f"{WIDE}: CPU", min(seconds), 2, "s")
+    # Linux counts it in kilobytes.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    yield Figure(f"{case}: memory of the benchmark", peak, 400, "MB")
+    yield Figure(f"{WIDE}: memory of the benchmark", peak, 400, "MB")
 
 
 def _wide_situation() -> Situation:
-    placements = [f"a{number:04}" for number in range(WIDE_PLACEMENTS)]
-    clusters = [f"c{number:04}" for number in range(WIDE_CLUSTERS)]
-    placed = {name: clusters[number] for number, name in enumerate(placements)}
-    scores = {name: score_of({"free": number * 37 % 97}) for number, name in enumerate(clusters)}
-    hub = hub_of(dict.fromkeys(clusters, 1.0), placed).scoring({"free": scores})
+    scores: dict[str, PublishedScore] = {}
+    for number in range(WIDE_CLUSTERS):
+        # Two numbers without a common divisor: the scores take all values, in no order.
+        scores[f"c{number:04}"] = score_of({"free": number * 37 % 97})
+    placed = {f"a{number:04}": f"c{number:04}" for number in range(WIDE_PLACEMENTS)}
+    hub = hub_of(dict.fromkeys(scores, 1.0), placed).scoring({"free": scores})
     term = PacedTerm("free", "free", 5, demand=5, delay=DELAY, range=RANGE)
     ranking = PacedRanking((term,), steady=1)
-    paced = {f"ns/{name}": Paced.of(hub.placement(f"ns/{name}"), ranking) for name in placements}
+    paced: dict[str, Paced] = {}
+    for name in placed:
+        paced[f"ns/{name}"] = Paced.of(hub.placement(f"ns/{name}"), ranking)
     moment = datetime.fromtimestamp(0, UTC)
     return Situation(hub=hub, paced=paced, ledger=Ledger(), pace=PACE, now=moment)
 

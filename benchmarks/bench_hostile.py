@@ -48,6 +48,7 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
     volume = ConfigMapVolume(directory / "config")
     async with AsyncExitStack() as stack:
         healthy = await stack.enter_async_context(HttpFake(scores(1.0)))
+        # A path for each, so that the requests of each scorer can be counted.
         entries = [
             entry(f"well{n}", scoring=f"{healthy.url}/well{n}/", scoringInterval=1)
             for n in range(PEERS)
@@ -72,6 +73,7 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
             HERE / "canary.py",
             *("--seconds", str(seconds), "run", *flags),
             stdout=asyncio.subprocess.PIPE,
+            # The agent says of each hostile answer what is wrong with it.
             stderr=asyncio.subprocess.DEVNULL,
         )
         assert child.stdout is not None
@@ -81,6 +83,7 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
             "-c",
             HEALTH,
             str(port),
+            # It ends before the agent does, whose peak is read while it runs.
             str(seconds - 1),
             stdout=asyncio.subprocess.PIPE,
         )
@@ -93,9 +96,7 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
         f"longest turn of the loop: {1000 * longest['cpu']:.0f} ms of CPU,"
         f" {1000 * longest['wall']:.0f} ms on the clock"
     )
-    case = kind
-    if kind in KINDS:
-        case = f"{PEERS} peers, {kind}, {side}"
+    case = _case(kind, side)
     # The agent needs about a second until its first cycle.
     missed = 1 - fewest / (seconds - 1)
     return [
@@ -105,9 +106,16 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
     ]
 
 
+def _case(kind: str, side: str) -> str:
+    if kind not in KINDS:
+        return kind
+    return f"{PEERS} peers, {kind}, {side}"
+
+
 def figures(kinds: Sequence[str], seconds: float) -> Iterator[Figure]:
     for kind in kinds:
         sides = SIDES
+        # Without a hostile peer both sides are the same.
         if kind not in KINDS:
             sides = SIDES[:1]
         for side in sides:
@@ -118,6 +126,7 @@ def figures(kinds: Sequence[str], seconds: float) -> Iterator[Figure]:
 
 
 def main() -> int:
+    # `nobody` is what the agent does without hostile peers, to compare with.
     flags = options(__doc__, only=["nobody", *KINDS], seconds=20.0)
     os.environ.update(allocator("agent"))
     return shown(figures(flags.only or ["nobody", *KINDS], flags.seconds))

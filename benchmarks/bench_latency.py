@@ -66,6 +66,7 @@ PAUSE_SECONDS: Final = 4.0
 """At most so long an application rests before its metric changes again, so that changes meet the
 intervals at any moment.
 """
+# Nothing in it makes a move wait, so that what is measured is the reconciler's own time.
 PACE: Final[Object] = {
     "concurrent": 10,
     "arrivalsPerCluster": 10,
@@ -150,6 +151,7 @@ class Bench:
 
     def moves_of(self, name: str, *, ends: float) -> None:
         """Moves one application there and back until the time is over."""
+        # The two applications must not change at the same moments.
         rng = random.Random(name)
         while time.time() < ends:
             for load in (0.1, 0.9):
@@ -163,6 +165,8 @@ class Bench:
         self.exporter.set("cpu_load", {"app": name}, load)
 
         def observe(step: str, watch: Watch, fits: Callable[[Version], bool]) -> None:
+            # After the change, and not after the step before: each watch has a thread of its own,
+            # so a quick step can be seen before the one that led to it.
             version = watch.first(
                 fits, after=times["changed"], timeout=MAX_STEP_SECONDS, what=f"{name}: {step}"
             )
@@ -176,17 +180,19 @@ class Bench:
             meta = version.item["metadata"]
             if (meta["name"], meta["namespace"]) != (name, CHANGES):
                 return False
-            items = version.item.get("status", {}).get("scores") or ()
-            return any((item["value"] > 50) == (load < 0.5) for item in items)
+            for score in version.item.get("status", {}).get("scores") or ():
+                if (score["value"] > 50) == (load < 0.5):
+                    return True
+            return False
 
         def is_admitted(version: Version) -> bool:
             if version.name != MOVES_SCORE:
                 return False
-            moves = read_moves(version.item.get("data")).ledger.moves
-            return any(
-                move.admitted and (move.placement, move.target) == (f"argocd/{name}", target)
-                for move in moves
-            )
+            for move in read_moves(version.item.get("data")).ledger.moves:
+                # A move that OCM made by itself is in the ledger, too.
+                if move.admitted and (move.placement, move.target) == (f"argocd/{name}", target):
+                    return True
+            return False
 
         def is_decided(version: Version) -> bool:
             labels = version.item["metadata"].get("labels", {})
@@ -204,6 +210,7 @@ class Bench:
         if self.paced:
             observe("admitted", self.ledger, is_admitted)
         observe("decided", self.decisions, is_decided)
+        # Without this Argo CD looks at decisions every three minutes only.
         observe("told", self.sets, is_told)
         observe("made", self.applications, partial(is_copy, name=name, cluster=target))
         observe("healthy", self.applications, partial(runs, name=name, cluster=target))
@@ -217,6 +224,7 @@ class Bench:
             self.applications,
             lambda version: is_old(version) and version.event == "DELETED",
         )
+        # Nothing on the hub shows these two, so they are looked up afterwards.
         times["scraped"] = next(
             scrape for scrape in self.exporter.scrapes if scrape > times["changed"]
         )
@@ -225,18 +233,20 @@ class Bench:
 
     def asked_before(self, moment: float, name: str) -> float:
         """When the agent asked for what it published then, as Prometheus logged it."""
-        asked = 0.0
+        last_query = 0.0
         for line in self.queries.read_text(encoding="utf-8").splitlines():
             params = json.loads(line)["params"]
-            at = datetime.fromisoformat(params["end"]).timestamp()
-            if f'"{name}"' in params["query"] and asked < at <= moment:
-                asked = at
-        return asked
+            query_time = datetime.fromisoformat(params["end"]).timestamp()
+            # The log has the queries of both applications, each with its name as a label value.
+            if f'"{name}"' in params["query"] and last_query < query_time <= moment:
+                last_query = query_time
+        return last_query
 
 
 def main() -> int:
     """Measures moves without a pace, and then with one."""
     chosen = options(__doc__, seconds=150.0)
+    # The settings of git and Kubernetes on this machine must not count.
     environment.clean(os.environ)
     with prepared() as (installation, start):
         for paced in (False, True):
@@ -244,6 +254,7 @@ def main() -> int:
             installation.fleet.configure(**spec)
             installation.sync()
             with reconciling(installation.plane, spec=spec), start(paced) as bench:
+                # Moves begin from a known cluster; the first placement is no move.
                 for name in NAMES:
                     bench.runs_where_it_stays(name)
                 bench.run(time.time() + chosen.seconds)
@@ -264,6 +275,7 @@ def prepared() -> Iterator[tuple[Installation, Callable[[bool], AbstractContextM
         for cluster in SPOKES:
             exporters[cluster] = stack.enter_context(LoadExporter())
             for name in NAMES:
+                # A score is 100 x (1 - load), so both applications begin where the metric stays.
                 load = 0.5 if cluster == STAYS else 0.9
                 exporters[cluster].set("cpu_load", {"app": name}, load)
             agent = measuring_agent(
@@ -274,6 +286,7 @@ def prepared() -> Iterator[tuple[Installation, Callable[[bool], AbstractContextM
                 configuration={"global": prometheus_settings(folder / cluster)},
             )
             stack.enter_context(agent)
+        # Until the API server enforces them, a write can pass that it would refuse.
         installation.wait_for_policies()
 
         def start(paced: bool) -> AbstractContextManager[Bench]:
@@ -341,6 +354,7 @@ def argocd(plane: ControlPlane, folder: Path) -> Iterator[None]:
 def new_repository(git_server: GitServer) -> Fleet:
     """A fleet with the applications, each with its scorer, and the repository of the workloads."""
     fleet = new_fleet(git_server, "latency", guestbook=False)
+    # Its own queries and writes would disturb what is measured.
     fleet.remove(f"scorers/{SCORER}.yaml")
     workload = git_server.create("latency-workload")
     workload.commit({f"{name}/map.yaml": json.dumps(workload_of(name)) for name in NAMES})
@@ -373,6 +387,7 @@ def prometheus_settings(folder: Path) -> Object:
     scrape = f"{SCRAPE_MILLISECONDS}ms"
     return {
         "scrape_interval": scrape,
+        # Prometheus refuses a timeout that is longer than the interval, and the default is 10 s.
         "scrape_timeout": scrape,
         "query_log_file": str(folder / QUERY_LOG),
     }
@@ -398,15 +413,18 @@ def show(timelines: Sequence[Timeline], *, paced: bool) -> None:
     print("\n| step | median | 99 % | setting |\n|---|---|---|---|")
     before = "changed"
     for step in steps:
-        took = [times[step.name] - times[before] for times in timelines]
-        print(f"| {step.text} | {shown(took)} | {step.setting or 'work'} |")
+        durations = [times[step.name] - times[before] for times in timelines]
+        print(f"| {step.text} | {shown(durations)} | {step.setting or 'work'} |")
         before = step.name
     print("\n| from the changed metric to | median | 99 % | of that work: median | 99 % |")
     print("|---|---|---|---|---|")
     for name, text in MILESTONES.items():
-        whole = [times[name] - times["changed"] for times in timelines]
-        work = [work_until(times, name, steps) for times in timelines]
-        print(f"| {text} | {shown(whole)} | {shown(work)} |")
+        durations = []
+        work = []
+        for times in timelines:
+            durations.append(times[name] - times["changed"])
+            work.append(work_until(times, name, steps))
+        print(f"| {text} | {shown(durations)} | {shown(work)} |")
 
 
 def work_until(times: Timeline, milestone: str, steps: Sequence[Step]) -> float:

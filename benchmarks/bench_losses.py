@@ -35,6 +35,7 @@ def losses(scale: float, repeats: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
         sizes = {"applications": int(APPLICATIONS * scale)}
+        # In a process of its own: a program's peak is never counted below its parent's.
         maker = Process(target=build, args=(root, int(CLUSTERS * scale), SCORERS), kwargs=sizes)
         maker.start()
         maker.join()
@@ -55,11 +56,13 @@ def _seconds(root: Path) -> float:
     snapshot = from_contents(branch.contents(suffixes=SUFFIXES), origin="state", resources=None)
     if snapshot.observed_at is None:
         raise AssertionError("the benchmark's own snapshot has no time")
+    # The same fleet on both sides: their losses are computed as those of two fleets would be.
     transition = Transition(base=checked, head=checked, snapshot=snapshot, now=snapshot.observed_at)
     plans = refuge_plans(transition)
     # A comparison has computed these for its moves.
     _ = transition.after
     begin = time.process_time()
+    # A generator: without the tuple nothing would be computed.
     tuple(loss_changes(transition, plans))
     return time.process_time() - begin
 

@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.measure import Figure, options, shown
 from gitops_dsf.hub.intervals import Interval
 from gitops_dsf.hub.points import mean_weight
-from gitops_dsf.hub.scores import Scores, score_of
+from gitops_dsf.hub.scores import PublishedScore, Scores, score_of
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -81,8 +81,8 @@ class Tally:
 
 
 def main() -> int:
-    given = options(__doc__, edits=1000, seed=1)
-    return shown((*in_random_fleets(given.edits, given.seed), *in_a_wide_fleet()))
+    args = options(__doc__, edits=1000, seed=1)
+    return shown((*in_random_fleets(args.edits, args.seed), *in_a_wide_fleet()))
 
 
 def in_random_fleets(edits: int, seed: int) -> Iterator[Figure]:
@@ -93,6 +93,7 @@ def in_random_fleets(edits: int, seed: int) -> Iterator[Figure]:
             fleet = drawn_fleet(Path(scratch), rng)
             base = checked(fleet.root)
             agents = run_agents(base, fleet, {}, now=0.0)
+            # To write and check a fleet takes longer than a preview.
             for _ in range(min(EDITS_OF_FLEET, edits - tally.previews)):
                 preview_edit(fleet, base, agents, rng, tally)
     certain = tally.previews - tally.certain
@@ -102,6 +103,7 @@ def in_random_fleets(edits: int, seed: int) -> Iterator[Figure]:
     yield Figure("certain previews that are wrong", tally.wrong, 0)
     yield Figure("open previews", certain)
     yield Figure("open applications", tally.open_applications, note=f"of {tally.applications}")
+    # With few edits, no preview may be open.
     if tally.possible:
         text = f"mean {mean(tally.possible):.1f}"
         yield Figure(
@@ -117,15 +119,18 @@ def in_random_fleets(edits: int, seed: int) -> Iterator[Figure]:
 def drawn_fleet(root: Path, rng: random.Random) -> Fleet:
     names = [f"cluster-{number:02}" for number in range(rng.randint(2, 30))]
     scorers = {}
-    raw_scores = {}
+    raw_scores: dict[str, dict[str, float]] = {}
     for number in range(rng.randint(1, 3)):
         name = f"scorer-{number}"
+        # The sizes of shares, prices, percentages and counts.
         top = rng.choice((1.0, 20.0, 100.0, 5000.0))
         spec: dict[str, Any] = {"scoreRange": drawn_range(rng, top)}
         if rng.random() < 0.5:
             spec["publish"] = {"deadband": rng.randint(0, 5), "minIntervalSeconds": 60}
         scorers[name] = scorer(name, **spec)
-        raw_scores[name] = {cluster_name: rng.uniform(0, top) for cluster_name in names}
+        raw_scores[name] = {}
+        for cluster_name in names:
+            raw_scores[name][cluster_name] = rng.uniform(0, top)
     applications = []
     for number in range(rng.randint(1, 4)):
         ranked_by = rng.sample(sorted(scorers), rng.randint(1, len(scorers)))
@@ -140,12 +145,13 @@ def drawn_fleet(root: Path, rng: random.Random) -> Fleet:
     write(root, "gitops-dsf.yaml", settings())
     write(root, "clusters/fleet.yaml", *(cluster(name, "eu") for name in names), FLEET)
     write(root, "apps/all.yaml", *applications)
-    for name, document in scorers.items():
-        write(root, f"scorers/{name}.yaml", document)
+    for scorer_name, document in scorers.items():
+        write(root, f"scorers/{scorer_name}.yaml", document)
     return Fleet(root, scorers, raw_scores)
 
 
 def drawn_range(rng: random.Random, top: float) -> dict[str, Any]:
+    # What stands here twice is what most people write.
     low = rng.choice((0.0, 0.0, round(rng.uniform(0, top / 2), 2)))
     high = round(low + rng.uniform(top / 10, top), 2)
     first, last = rng.choice(((1, 100), (1, 100), (100, 1), (0, 100), (-100, 100), (100, -100)))
@@ -157,6 +163,7 @@ def edited(document: dict[str, Any], rng: random.Random, top: float) -> dict[str
     spec = dict(document["spec"])
     before = spec.pop("scoreRange", None)
     kind = rng.choice(("narrow", "widen", "move", "turn", "draw", "remove"))
+    # `draw` makes a scale that has nothing in common with the one before.
     if before is None or kind == "draw":
         spec["scoreRange"] = drawn_range(rng, top)
     elif kind != "remove":
@@ -211,10 +218,12 @@ def run_agents(
 
 
 def scores_of(agents: Mapping[str, PublishedScores], fleet: CheckedFleet) -> Scores:
-    return {
-        resource: {name: score_of(agent.by_name[resource].values) for name, agent in agents.items()}
-        for resource in fleet.scorer_by_resource
-    }
+    scores: dict[str, dict[str, PublishedScore]] = {}
+    for resource in fleet.scorer_by_resource:
+        scores[resource] = {}
+        for name, agent in agents.items():
+            scores[resource][name] = score_of(agent.by_name[resource].values)
+    return scores
 
 
 def preview_edit(
@@ -224,12 +233,17 @@ def preview_edit(
     rng: random.Random,
     tally: Tally,
 ) -> None:
-    ranked_by = {term.name for placement in base.placements for term in placement.scores}
+    ranked_by: set[str] = set()
+    for placement in base.placements:
+        ranked_by.update(term.name for term in placement.scores)
+    # A scorer that ranks nothing would make every preview a certain one. Sorted, because the order
+    # of a set differs in each run.
     name = rng.choice(sorted(ranked_by))
     document = fleet.documents[name]
     top = max(fleet.raw_scores[name].values())
     write(fleet.root, f"scorers/{name}.yaml", edited(document, rng, top))
     head = checked(fleet.root)
+    # Every edit begins with the same fleet, whose agents have published its scores.
     write(fleet.root, f"scorers/{name}.yaml", document)
     snapshot = Snapshot(origin="benchmark", scores=scores_of(agents, base))
     start = time.process_time()
@@ -238,10 +252,16 @@ def preview_edit(
     tally.seconds += time.process_time() - start
     tally.previews += 1
     tally.applications += len(pairs)
-    is_certain = all(pair.is_decided for pair in pairs)
+    is_certain = True
+    is_certain_without_bounds = True
+    has_move = False
+    for pair in pairs:
+        is_certain &= pair.is_decided
+        is_certain_without_bounds &= is_decided_without_bounds(pair, head, name)
+        has_move |= chosen_before(pair) != chosen_after(pair)
     tally.certain += is_certain
-    tally.moves += is_certain and any(chosen_before(pair) != chosen_after(pair) for pair in pairs)
-    tally.certain_before += all(is_decided_without_bounds(pair, head, name) for pair in pairs)
+    tally.certain_before += is_certain_without_bounds
+    tally.moves += is_certain and has_move
     for cell in transition.scores.unknown.get(name, {}).values():
         tally.widths.append(cell.interval(name).width)
     for pair in pairs:
@@ -265,9 +285,11 @@ def is_decided_without_bounds(pair: VerdictPair, head: CheckedFleet, name: str) 
     """
     if pair.after is None:
         return True
+    # `exists`: each cluster has a score of it, and so it has a new one, whichever that is.
     cell = unbounded(head.scorer_by_name[name], "", exists=True)
-    told = certainty(pair.after, {name: dict.fromkeys(head.cluster_names, cell)})
-    return told is None or told.decided
+    without_bounds = certainty(pair.after, {name: dict.fromkeys(head.cluster_names, cell)})
+    # None: the scorer has no part in the decision.
+    return without_bounds is None or without_bounds.decided
 
 
 def count_open(pair: VerdictPair, tally: Tally) -> None:
@@ -288,6 +310,8 @@ def is_wrong(
 ) -> bool:
     """Whether OCM decides something else than what was told as certain, or as possible."""
     head = transition.head
+    # At once the deadband may keep a score that a refresh replaces, so the decision may differ. A
+    # preview must be right about both.
     at_once = run_agents(head, fleet, agents, now=2 * INTERVAL)
     refreshed = run_agents(head, fleet, at_once, now=REFRESHED)
     for published in (at_once, refreshed):
@@ -299,10 +323,10 @@ def is_wrong(
         )
         for pair in pairs:
             chosen = simulate(state, pair.placement, NOW).chosen
-            told = pair.certainty
-            if told is None and chosen != chosen_after(pair):
+            bounds = pair.certainty
+            if bounds is None and chosen != chosen_after(pair):
                 return True
-            if told is not None and not told.certain <= chosen <= told.possible:
+            if bounds is not None and not bounds.certain <= chosen <= bounds.possible:
                 return True
     return False
 
@@ -317,8 +341,8 @@ def in_a_wide_fleet() -> Iterator[Figure]:
     widest = Interval(0, 0)
     for number in range(WIDE):
         score = score_of({"cpu": 1 + number % 100})
-        found = edit.next_score(score, cluster=f"cluster-{number}").interval("cpu")
-        widest = max(widest, found, key=lambda interval: interval.width)
+        bounds = edit.next_score(score, cluster=f"cluster-{number}").interval("cpu")
+        widest = max(widest, bounds, key=lambda interval: interval.width)
     milliseconds = 1000 * (time.process_time() - start)
     text = f"the widest has {widest.width} points"
     yield Figure(f"CPU of the bounds of {WIDE} scores", milliseconds, 200, "ms", text)

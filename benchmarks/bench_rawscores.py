@@ -38,6 +38,7 @@ def previews(scale: float, repeats: int) -> Iterator[Figure]:
     clusters = int(CLUSTERS * scale)
     with tempfile.TemporaryDirectory() as scratch:
         sizes = {"applications": int(APPLICATIONS * scale), "raw": True}
+        # In a process of its own: a program's peak is never counted below its parent's.
         maker = Process(target=build, args=(Path(scratch), clusters, SCORERS), kwargs=sizes)
         maker.start()
         maker.join()
@@ -59,7 +60,7 @@ def previews(scale: float, repeats: int) -> Iterator[Figure]:
 
 
 def _check(cost: Cost, clusters: int) -> None:
-    # The change removes one cluster.
+    # A preview without raw scores would be quick as well. The change removes one cluster.
     if f'"answered": {clusters - 1},' not in cost.output:
         raise AssertionError("the preview has not used the raw scores")
 
@@ -69,6 +70,7 @@ def rows(clusters: int, number: int) -> list[tuple[dict[str, str], float]]:
     rng = random.Random(number)
     series: list[tuple[dict[str, str], float]] = []
     for index in range(clusters):
+        # A score of a whole cluster has no other label.
         labels = {f"ds_{label}": "" for label in LABELS}
         labels["ds_cluster"] = fleet.cluster_name(index)
         labels["ds_score_name"] = fleet.scorer_name(number)
@@ -86,18 +88,20 @@ def body(kind: str, result: list[dict[str, object]]) -> bytes:
 
 def serve(urls: "Queue[str]", clusters: int) -> None:
     """A store that has all raw scores, in a process of its own."""
-    at = NOW.timestamp()
     matrix: list[dict[str, object]] = []
     for number in range(SCORERS):
         for labels, value in rows(clusters, number):
-            matrix.append({"metric": labels, "values": [[at, str(value)]]})
+            matrix.append({"metric": labels, "values": [[NOW.timestamp(), str(value)]]})
     with PageServer() as server:
         server.pages["/api/v1/query_range"] = Answer(body=body("matrix", matrix))
         urls.put(server.url)
+        # Until it is terminated.
         time.sleep(3600)
 
 
 def reconciler(clusters: int) -> Iterator[Figure]:
+    # Written before the clock runs: that is the store's part. The reconciler asks for the scores of
+    # one scorer after the other.
     answers: dict[str, bytes] = {}
     for number in range(SCORERS):
         vector: list[dict[str, object]] = []
@@ -114,9 +118,12 @@ def reconciler(clusters: int) -> Iterator[Figure]:
     yield Figure("answers of 50 scorers, CPU", time.process_time() - begin, None, " s")
     begin = time.process_time()
     snapshot = Snapshot(origin="", observed_at=NOW, raw_scores=raw_scores)
-    written = [text for path, text in files(snapshot, hub="hub") if path.startswith(RAW_FOLDER)]
+    size = 0
+    for path, text in files(snapshot, hub="hub"):
+        if path.startswith(RAW_FOLDER):
+            size += len(text)
     yield Figure("files of the branch, CPU", time.process_time() - begin, None, " s")
-    yield Figure("files of the branch", sum(map(len, written)) / 1e6, 10, " MB")
+    yield Figure("files of the branch", size / 1e6, 10, " MB")
 
 
 def main() -> int:

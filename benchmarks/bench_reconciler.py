@@ -67,6 +67,7 @@ def wide_hub(*sizes: int) -> Iterator[WideHub]:
         try:
             yield WideHub(process)
         finally:
+            # It ends with its input.
             assert process.stdin is not None
             process.stdin.close()
 
@@ -97,6 +98,8 @@ class Reconciler:
 
     @property
     def cpu(self) -> float:
+        # The name of the program, in brackets, could hold spaces. utime and stime are fields 14 and
+        # 15 of the line, and so the 12th and 13th after the name.
         words = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -109,13 +112,16 @@ def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
     config = kubeconfig(folder / "kubeconfig", server=url)
     fleet.write(folder / "fleet", clusters=1, scorers=1, applications=0, paced=True)
     settings = folder / "fleet" / "gitops-dsf.yaml"
+    # More at a time than people would permit, so that the moves are made within minutes.
     busy = "concurrent: 10\n    refuges: true\n    settleSeconds: 0"
     settings.write_text(settings.read_text().replace("concurrent: 2", busy))
+    # Its metrics are read, so the port must be known, which port 0 would leave to the system.
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "gitops_dsf", "reconcile", f"--kubeconfig={config}"]
     command += [f"--config={folder}/fleet/gitops-dsf.yaml", f"--metrics-address=127.0.0.1:{port}"]
+    # Memory depends on the allocator, so it has the one of the image.
     environment = {**os.environ, **allocator("reconciler")}
     with (
         (folder / "log").open("wb") as log,
@@ -137,6 +143,7 @@ def on_a_wide_hub(clusters: int, scorers: int, paced: int) -> Iterator[Figure]:
         wide_hub(clusters, scorers, 0, paced) as hub,
         reconciler(hub.url, Path(folder)) as process,
     ):
+        # Ready is when all is read; the metrics follow with the first look at all scores.
         process.until("ok\n")
         process.until(fresh, path="/metrics")
         yield Figure(
@@ -146,8 +153,11 @@ def on_a_wide_hub(clusters: int, scorers: int, paced: int) -> Iterator[Figure]:
         if paced:
             yield from _moving(hub, process)
             _after_a_list(hub, process, clusters * scorers)
+        # Longer than between two looks, so that what the first one wrote is not counted.
         time.sleep(12)
-        written = hub.count()[1]
+        statuses = hub.count()[1]
+        # Agents renew a score at half of its TTL of an hour, so a hub where nothing changes has a
+        # quarter of these.
         renewals = clusters * scorers // 450
         cpu = _cpu_of_ten_seconds(process)
         if paced:
@@ -159,11 +169,13 @@ def on_a_wide_hub(clusters: int, scorers: int, paced: int) -> Iterator[Figure]:
         yield Figure(f"CPU in 10 s, while agents renew {renewals} scores a second", cpu, 5, "s")
         hub.send("renew 0")
         sizes = [_after_a_list(hub, process, clusters * scorers) for _ in range(RELISTS)]
+        # A leak goes on to grow; an allocator stops when it has holes enough.
         growth = max(sizes[RELISTS // 2 :]) - max(sizes[: RELISTS // 2])
         yield Figure(f"memory after {RELISTS} more lists", sizes[-1], megabytes, "MB")
         yield Figure("growth from the first half of them to the second", growth, 10, "MB")
         yield Figure("peak of memory", process.memory("VmHWM"), megabytes, "MB")
-        yield Figure("statuses written after the first list", hub.count()[1] - written, 0)
+        # Renewals change no value, so nothing is to be said of them.
+        yield Figure("statuses written after the first list", hub.count()[1] - statuses, 0)
 
 
 def _cpu_of_ten_seconds(process: Reconciler) -> float:
@@ -198,6 +210,7 @@ def _after_a_list(hub: WideHub, process: Reconciler, scores: int) -> float:
         if time.monotonic() > end:
             sys.exit("the reconciler did not list the scores again")
         time.sleep(0.2)
+    # Scores count as listed when their page is sent; the last one must still be read.
     time.sleep(3)
     return process.memory()
 

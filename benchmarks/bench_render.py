@@ -57,6 +57,7 @@ def _write(root: Path, *, scorers: int, applications: int, scale: float) -> None
 
 
 def _scaled(size: int, scale: float) -> int:
+    # Ten scorers have every kind that `fleet` makes, and fewer would leave one out.
     return max(10, int(size * scale))
 
 
@@ -64,13 +65,19 @@ def _from_nothing(root: Path, *, repeats: int) -> Cost:
     return best(
         [PROGRAM, "render", str(root)],
         repeats=repeats,
+        # Files that are the same are not written again, so a second render is another thing.
         before=lambda: shutil.rmtree(root / "rendered", ignore_errors=True),
     )
 
 
 def _size(root: Path) -> str:
-    files = [path for path in (root / "rendered").rglob("*") if path.is_file()]
-    return f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MB"
+    count = 0
+    size = 0
+    for path in (root / "rendered").rglob("*"):
+        if path.is_file():
+            count += 1
+            size += path.stat().st_size
+    return f"{count} files, {size / 1e6:.0f} MB"
 
 
 def main() -> int:

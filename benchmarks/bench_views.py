@@ -41,6 +41,7 @@ NOW = datetime.now(UTC).replace(microsecond=0)
 
 
 def git(directory: Path, *arguments: str) -> None:
+    # A machine that builds a release may have no identity, without which git does not commit.
     identity = ("-c", "user.name=bench", "-c", "user.email=bench@example.com")
     subprocess.run(["git", *identity, *arguments], cwd=directory, check=True, capture_output=True)
 
@@ -59,24 +60,29 @@ def build(
     names = [fleet.cluster_name(number) for number in range(clusters)]
     fleet.write(root, clusters=clusters, scorers=scorers, applications=applications, paced=paced)
     git(root, "init", "--quiet", "--initial-branch", "state")
-    written = state(root, names, scorers, applications, rng, raw=raw)
-    git(root, "add", *written)
+    state_files = state(root, names, scorers, applications, rng, raw=raw)
+    git(root, "add", *state_files)
     git(root, "commit", "--quiet", "--message", "state")
-    for path in written:
+    # They must be in no other branch.
+    for path in state_files:
         (root / path).unlink()
-    for folder in {Path(path).parent for path in written} - {Path()}:
+    for folder in {Path(path).parent for path in state_files} - {Path()}:
         (root / folder).rmdir()
+    # The state branch has no history in common with main, as on a forge. A new branch without a
+    # history begins with the index of the old one, which is emptied.
     git(root, "checkout", "--quiet", "--orphan", "main")
     git(root, "rm", "-r", "--quiet", "--cached", ".")
     git(root, "add", ".")
     git(root, "commit", "--quiet", "--message", "base")
     # The change: one scorer with another range, one with another query, and one cluster less.
     changes = [(0, "max: 1\n", "max: 0.6\n"), (2, "[5m]", "[10m]")]
+    # Raw scores are used where the scale of a scorer changes.
     if raw:
         changes = [(number, "max: 1\n", "max: 0.6\n") for number in range(scorers)]
     for number, before, after in changes:
         changed = root / f"scorers/{fleet.scorer_name(number)}.yaml"
         changed.write_text(changed.read_text().replace(before, after))
+    # With `git rm`, because a file that is only deleted counts as lost.
     git(root, "rm", "--quiet", f"clusters/{names[-1]}.yaml")
 
 
@@ -94,9 +100,10 @@ def state(
     published: dict[str, dict[str, PublishedScore]] = {}
     for number in range(scorers):
         resource = fleet.scorer_name(number)
-        published[resource] = {
-            name: score_of({resource: rng.randint(1, 100)}, valid_until=until) for name in names
-        }
+        published[resource] = {}
+        for name in names:
+            score = score_of({resource: rng.randint(1, 100)}, valid_until=until)
+            published[resource][name] = score
     decisions: list[PlacementDecision] = []
     for number in range(applications):
         decision = decision_of(
@@ -113,12 +120,12 @@ def state(
         raw_scores=_raw_scores(names, scorers, rng) if raw else {},
         decisions=tuple(decisions),
     )
-    written: list[str] = []
+    paths: list[str] = []
     for path, content in files(snapshot, hub="hub"):
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_bytes(content)
-        written.append(path)
-    return written
+        paths.append(path)
+    return paths
 
 
 def _raw_scores(names: list[str], scorers: int, rng: random.Random) -> dict[str, ByCluster]:
@@ -167,12 +174,14 @@ def hub(scale: float, repeats: int) -> Iterator[Figure]:
         status = [*PROGRAM, "status", "--kubeconfig", str(file)]
         cost = best(status, repeats=repeats)
         yield from cost.figures("status", seconds=10, megabytes=400)
-        one = f"cluster-{clusters // 2:04}.region-{clusters // 2 % 7}"
-        cost = best([*status, "--cluster", one], repeats=repeats)
+        # As benchmarks.widehub names it.
+        cluster = f"cluster-{clusters // 2:04}.region-{clusters // 2 % 7}"
+        cost = best([*status, "--cluster", cluster], repeats=repeats)
         yield from cost.figures("status of one cluster")
         cost = best([*status, "--scorer", "scorer-007-headroom"], repeats=repeats)
         yield from cost.figures("status of one scorer")
-        # It ends with 1, because it finds errors.
+        # It ends with 1, because it finds errors, and `best` takes that for a run that failed. So
+        # its exit code is thrown away.
         code = (
             f"from gitops_dsf.cli.main import main; main(['doctor', '--kubeconfig', {str(file)!r}])"
         )

@@ -97,6 +97,7 @@ class WorkloadServer(ApiServer):
         return Reply(body=body.encode())
 
     def _workload(self, number: int) -> str:
+        # Admitted at any time of a day. Of 100,000, a tenth is in the part that `look` asks for.
         moment = time.gmtime(NOW - number % 86_400)
         return WORKLOAD % {
             "number": number,
@@ -127,11 +128,13 @@ async def measured(url: str, workloads: int, clusters: int) -> list[Figure]:
         began = time.process_time()
         await view.workloads.refresh()
         cpu = time.process_time() - began
+        # A list that was read in part would be small and quick.
         if len(view.workloads.items) != workloads:
             sys.exit(f"{len(view.workloads.items)} of {workloads} Workloads were read")
         figures = [Figure("CPU to read the list", cpu, None, "s")]
         grown = memory(os.getpid(), "VmRSS") - before
         figures.append(Figure("memory after the first list", grown, MEGABYTES, "MB"))
+        # Old and new items are there at the same time while a list is read again.
         for _ in range(3):
             await view.workloads.refresh()
         grown = memory(os.getpid(), "VmRSS") - before
@@ -145,6 +148,7 @@ def look(view: KueueView, clusters: int) -> Iterator[Figure]:
     """One pass over all jobs, of which a tenth is not measured yet."""
     terms = (PacedTerm("headroom", "gpu", 1, demand=5, delay=60.0, range=8_580.0),)
     scores = {"headroom": {f"cluster-{n:02}": score_of({"gpu": 50}) for n in range(clusters)}}
+    # 8,640 seconds are a tenth of a day: delay and range of the term.
     began = time.process_time()
     jobs = jobs_of(
         CONFIG,
@@ -162,6 +166,7 @@ def look(view: KueueView, clusters: int) -> Iterator[Figure]:
 def main() -> int:
     args = options(__doc__, workloads=100_000, clusters=MAX_CLUSTERS)
     urls: Queue[str] = Queue()
+    # A process of its own, because the memory of this one is measured.
     server = Process(target=serve, args=(urls, args.workloads, args.clusters), daemon=True)
     server.start()
     try:

@@ -43,6 +43,7 @@ def main() -> int:
 
 
 def figures(*, hours: float, seed: int) -> Iterator[Figure]:
+    # Without `settles` a world ends after its hours, so that CPU and hours fit together.
     quiet = Order(seed=seed, hours=hours, settles=False, only=())
     for name, size, goals in (("small", SMALL, SMALL_GOALS), ("large", LARGE, LARGE_GOALS)):
         order = replace(quiet, size=size)
@@ -54,6 +55,7 @@ def figures(*, hours: float, seed: int) -> Iterator[Figure]:
 
 def _day(what: str, order: Order, *, goal: float) -> Iterator[Figure]:
     result = run.run_apart(order)
+    # A world that breaks a law ends there, and what it took says nothing.
     if result.law:
         sys.exit(f"{what}: seed {order.seed} broke a law: {result.what}")
     cpu = result.cpu / result.hours

@@ -22,12 +22,14 @@ async def main() -> None:
     parser.add_argument("--seconds", type=float, default=14.0)
     own, flags = parser.parse_known_args()
     agent_settings = settings.read(settings.parser().parse_args(flags), {})
+    # What dsf_agent.main does before an agent runs; it has no place for a second task.
     threads.use_threads(64)
     agent = Agent(adapters=build.Adapters(agent_settings))
     tune()
     task = asyncio.create_task(agent.run())
     while not agent.server.port:  # noqa: ASYNC110 - the server has no event for it
         await asyncio.sleep(0.01)
+    # Whoever started this reads the port to ask for /healthz meanwhile.
     print(json.dumps(agent.server.port), flush=True)
     print(json.dumps(await longest(time.monotonic() + own.seconds)), flush=True)
     agent.stop()

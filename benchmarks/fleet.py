@@ -33,6 +33,7 @@ def write(
 
     Applications that are not regional run on all clusters.
     """
+    # A seed, so that the figures of two versions can be compared.
     rng = random.Random(1)
     for folder in ("apps", "clusters", "config", "locks", "scorers"):
         (root / folder).mkdir(parents=True, exist_ok=True)
@@ -44,12 +45,14 @@ def write(
     if paced:
         settings += PACED
     file("gitops-dsf.yaml", settings)
+    # A set for each region, so a regional application chooses among a quarter of the clusters.
     file("clusters/sets.yaml", "---\n".join(_set(region) for region in REGIONS))
     file("config/masks.yaml", _masks(clusters, scorers))
     for number in range(clusters):
         file(f"clusters/{cluster_name(number)}.yaml", _cluster(number, rng))
     for number in range(scorers):
         file(f"scorers/{scorer_name(number)}.yaml", _scorer(number))
+    # Those with configSyncMode Full, whose settings come from their scoring API.
     for number in range(1, scorers, 5):
         file(f"locks/{scorer_name(number)}.yaml", _lock(number))
     for number in range(applications):
@@ -59,6 +62,7 @@ def write(
 def edit_scorer(root: Path) -> None:
     """The edit of a pull request: one scorer's interval, to and fro."""
     path = root / "scorers" / f"{scorer_name(0)}.yaml"
+    # To and fro, because each of several runs must find an edit.
     text = path.read_text("utf-8")
     before, after = (60, 90) if "interval: 60" in text else (90, 60)
     path.write_text(text.replace(f"interval: {before}", f"interval: {after}"), encoding="utf-8")
@@ -236,6 +240,7 @@ spec:
 def _masks(clusters: int, scorers: int) -> str:
     masks = ""
     for number in range(min(8, scorers, clusters)):
+        # Spread over clusters and scorers: each mask makes one configuration more.
         cluster = cluster_name(number * 97 % clusters)
         scorer = scorer_name(number * 7 % scorers)
         masks += f"    - clusterName: {cluster}\n      scoreName: {scorer}\n"

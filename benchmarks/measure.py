@@ -24,6 +24,7 @@ MAX_SHOWN_OUTPUT = 4000
 
 def allocator(image: str) -> dict[str, str]:
     """The environment variables of the allocator that an image has."""
+    # Read from the file of the images, so that a figure never stands for settings of the past.
     text = Path("images/Containerfile").read_text(encoding="utf-8")
     _, _, stage = text.partition(f" AS {image}\n")
     words = stage.partition("\nFROM ")[0].split()
@@ -96,22 +97,26 @@ def shown(figures: Iterable[Figure]) -> int:
     print("| what | measured | goal | | |\n|---|---|---|---|---|")
     exit_code = 0
     for figure in figures:
-        goal = verdict = ""
-        if figure.goal is not None:
-            goal = f"{figure.goal:g} {figure.unit}"
-            verdict = "ok"
-            if figure.value > figure.goal:
-                verdict = "MISSED"
-                exit_code = 1
-        measured = f"{figure.value:.3g} {figure.unit}"
-        print(f"| {figure.what} | {measured} | {goal} | {verdict} | {figure.note} |", flush=True)
+        cells = [figure.what, f"{figure.value:.3g} {figure.unit}"]
+        if figure.goal is None:
+            cells += ["", ""]
+        elif figure.value > figure.goal:
+            cells += [f"{figure.goal:g} {figure.unit}", "MISSED"]
+            exit_code = 1
+        else:
+            cells += [f"{figure.goal:g} {figure.unit}", "ok"]
+        # At once: the next figure may take minutes, and people wait before the screen.
+        print("|", " | ".join([*cells, figure.note]), "|", flush=True)
     return exit_code
 
 
 def memory(pid: int, kind: str = "VmHWM") -> float:
     """Megabytes of a process, the peak by default."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(kind))
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(kind):
+            # The kernel writes kB and means 1,024 bytes.
+            return int(line.split()[1]) / 1024
+    raise AssertionError(f"the kernel does not tell {kind} of process {pid}")
 
 
 def run(command: Sequence[str]) -> Cost:
@@ -124,6 +129,7 @@ def run(command: Sequence[str]) -> Cost:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=COMPILED
         )
+        # Only wait4 tells the usage of one child; getrusage has the largest peak of all so far.
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -150,6 +156,7 @@ def best(
         os.sync()
         before()
         costs.append(run(command))
+    # What else the machine does can only make a run slower. Memory has no such excuse.
     fastest = min(costs, key=lambda cost: cost.wall)
     return replace(
         fastest, cpu=min(cost.cpu for cost in costs), memory=max(cost.memory for cost in costs)

@@ -106,6 +106,7 @@ class WideHubServer(ApiServer):
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__(token="", live=True)
+        # With a dot, as names of clusters may have one, and about as long as real ones.
         self.clusters = [f"cluster-{n:04}.region-{n % 7}" for n in range(sizes.clusters)]
         self.scorers = [f"scorer-{n:03}-headroom" for n in range(sizes.scorers)]
         self.start_time = time.time()
@@ -137,6 +138,7 @@ class WideHubServer(ApiServer):
             yield hubobjects.cluster(name, **labels) | {"status": {"clusterClaims": claims}}
             yield hubobjects.addon(name)
         for name in self.scorers:
+            # Without a status, which the reconciler is to write for each of them.
             scorer = hubobjects.scorer(name, scoreTTLSeconds=TTL_SECONDS) | {"status": {}}
             yield scorer
 
@@ -148,6 +150,7 @@ class WideHubServer(ApiServer):
     def _paced(self, count: int) -> Iterator[Object]:
         for number in range(count):
             name = f"paced-{number:04}"
+            # A set, because both may be the same.
             resources = {
                 self.scorers[number % len(self.scorers)],
                 self.scorers[number * 13 % len(self.scorers)],
@@ -162,13 +165,15 @@ class WideHubServer(ApiServer):
     def _applications(self, count: int) -> Iterator[Object]:
         for number in range(count):
             name = f"app-{number:04}"
+            first = number * 7
             decided = sorted(
-                self.clusters[(number * 7 + offset) % len(self.clusters)] for offset in range(3)
+                self.clusters[index % len(self.clusters)] for index in range(first, first + 3)
             )
             yield hubobjects.decision(name, *decided)
             yield hubobjects.application_set(name)
             for cluster in decided:
                 application = hubobjects.application(name, cluster)
+                # The longest part of an Application, though readers leave it out.
                 application["status"]["resources"] = [{"kind": "Deployment"}] * 10
                 yield application
 
@@ -182,7 +187,7 @@ class WideHubServer(ApiServer):
 
     def counts(self) -> list[int]:
         """Scores that were listed, status patches, and moves that were followed."""
-        patches = sum(asked.startswith(f"PATCH {SCORERS}") for asked in self.asked)
+        patches = sum(request.startswith(f"PATCH {SCORERS}") for request in self.asked)
         return [self.listed, patches, self.followed]
 
     async def renew(self) -> None:
@@ -192,6 +197,7 @@ class WideHubServer(ApiServer):
         while True:
             await asyncio.sleep(TICK_SECONDS)
             events: list[str] = []
+            # In groups: a task that wakes for each of thousands would take the CPU itself.
             for _ in range(int(self.renewals_per_second * TICK_SECONDS)):
                 self.version += 1
                 score = self._score(number, now=time.time())
@@ -200,6 +206,7 @@ class WideHubServer(ApiServer):
             if not events:
                 continue
             for watch in self._watching:
+                # A watch of the items of moves does not see the scores of scorers.
                 if watch.plural == SCORES and MOVES not in watch.selector:
                     watch.pieces.put_nowait(chunk("".join(events).encode()))
 
@@ -239,6 +246,7 @@ class WideHubServer(ApiServer):
         if end < len(numbers):
             metadata |= {"continue": str(end), "remainingItemCount": len(numbers) - end}
         elif not only:
+            # The items of moves are AddOnPlacementScores, too; the last page has them.
             items += map(json.dumps, self._moves().values())
         return f'{{"items":[{",".join(items)}],"metadata":{json.dumps(metadata)}}}'.encode()
 
@@ -273,7 +281,11 @@ class WideHubServer(ApiServer):
 
     def _moves(self) -> dict[str, Object]:
         """The AddOnPlacementScores with items of moves, by cluster."""
-        return {key[1]: item for key, item in self.objects.items() if key[0] == SCORES}
+        moves: dict[str, Object] = {}
+        for (plural, cluster, _), stored in self.objects.items():
+            if plural == SCORES:
+                moves[cluster] = stored
+        return moves
 
 
 def _scores_of(published: Object) -> dict[str, int]:
@@ -283,6 +295,7 @@ def _scores_of(published: Object) -> dict[str, int]:
 
 async def obey(server: WideHubServer) -> None:
     """Does what the lines of standard input say, until they end."""
+    # In a thread, because the server answers meanwhile.
     while line := await asyncio.to_thread(sys.stdin.readline):
         word, _, argument = line.strip().partition(" ")
         if word == "expire":
@@ -297,9 +310,10 @@ async def obey(server: WideHubServer) -> None:
 
 async def main() -> None:
     names = ("clusters", "scorers", "applications", "paced")
-    written = [int(argument) for argument in sys.argv[1:]]
-    server = WideHubServer(Sizes(**dict(zip(names, written, strict=False))))
+    sizes = Sizes(**dict(zip(names, map(int, sys.argv[1:]), strict=False)))
+    server = WideHubServer(sizes)
     async with server:
+        # The reconciler probes scorers, so they must be at an address that answers.
         for scorer in server.items(hubobjects.PATHS["DynamicScorer"]):
             scorer["spec"]["configURL"] = f"{server.url}/config"
         print(server.url, flush=True)
