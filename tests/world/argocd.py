@@ -63,6 +63,20 @@ class Sync:
     def __init__(self, hub: WorldApiServer) -> None:
         self._hub = hub
         self._applied: Mapping[Key, Object] = {}
+        self._held: set[Key] = set()
+        """What cannot be applied now."""
+
+    def hold(self, key: Key, *, seconds: float) -> None:
+        """Leaves an object as it is for a while: Argo CD applies the rest of a tree before it, or a
+        webhook refuses this one.
+        """
+        self._held.add(key)
+
+        def go_on() -> None:
+            self._held.discard(key)
+            self.heal()
+
+        later(seconds, go_on)
 
     def apply(self, tree: Rendered) -> None:
         """In order of waves: Argo CD waits for nothing here, because these kinds have no health."""
@@ -79,6 +93,8 @@ class Sync:
 
     def _one(self, key: Key, item: Object) -> None:
         plural, namespace, name = key
+        if key in self._held:
+            return
         stored = self._hub.objects.get(key)
         if plural in {"manifestworks", "managedclusteraddons"} and (
             ("managedclusters", "", namespace) not in self._hub.objects

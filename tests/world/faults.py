@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.scorerlist import INDEX_CONFIGMAP, PART_CONFIGMAPS
 from tests.support.agent.http import Reply, Seen
 from tests.support.apiserver import Target, failure
 from tests.world import fleet, git
@@ -862,6 +863,7 @@ def _restore(world: "World", drawn: random.Random) -> str:
         "healthy-first",
         "only-copies",
         "foreign",
+        "collected",
         seconds=1800,
         why="restored",
     )
@@ -1036,6 +1038,37 @@ def _scorer_removed(world: "World", drawn: random.Random) -> str:
     world.remove_scorer(name)
     later(drawn.uniform(2000, 4000), world.add_scorer, name)
     return name
+
+
+@kind(3)
+def _list_of_scorers(world: "World", drawn: random.Random) -> str:
+    """A ConfigMap of the list of scorers is not the one of the others: Argo CD applies it late, or
+    somebody deletes or edits it.
+    """
+    of_the_list = (INDEX_CONFIGMAP, *PART_CONFIGMAPS)
+    keys = sorted(key for key in world.hub.objects if key[2] in of_the_list)
+    if not keys:
+        return ""
+    key, seconds = drawn.choice(keys), drawn.uniform(20, 900)
+    plural, namespace, name = key
+    stored = world.hub.objects[key]
+    how = drawn.choice(["missing", "stale", "edited", "replaced"])
+    if how == "replaced":
+        seconds = drawn.choice([0.0, 0.5, 8.0, 40.0])
+    world.sync.hold(key, seconds=seconds)
+    if how in {"missing", "replaced"}:
+        world.hub.erase("people", plural, name, namespace=namespace)
+    elif how == "edited":
+        data = dict(stored["data"])
+        changed = drawn.choice(sorted(data))
+        if drawn.random() < 0.5:
+            del data[changed]
+        else:
+            data[changed] = data[changed].replace("3", "4")
+        world.hub.write("people", plural, name, {**stored, "data": data}, namespace=namespace)
+    elif not _scorer_removed(world, drawn):
+        return ""
+    return f"{name} is {how} for {seconds:.0f} s"
 
 
 @kind(3)

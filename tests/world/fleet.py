@@ -11,10 +11,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.pipeline import produce
 from gitops_dsf.reconciler import settings
+from gitops_dsf.render import scorerlist
 from gitops_dsf.repository.load.paths import FOLDER_OF_KIND
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from tests.support import fleets, rendering, yamlfast
@@ -181,13 +183,20 @@ def sources(
     )
 
 
+PART_BYTES: Final = 1600
+"""Of a part of the list of scorers: two scorers fill one, so that the list of a small fleet has
+several.
+"""
+
+
 @lru_cache(maxsize=64)
 def rendered(source: Sources) -> Rendered:
     """Renders it as `gitops-dsf render` does."""
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="gitops-dsf-world-") as folder:
         root = Path(folder) / "fleet"
         write(source.files, root)
-        result = produce(root)
+        with mock.patch.object(scorerlist, "MAX_PART_BYTES", PART_BYTES):
+            result = produce(root)
         errors = [each for each in result.diagnostics if each.severity is Severity.ERROR]
         assert result.tree is not None, errors
         objects: dict[tuple[str, str, str], Object] = {}

@@ -52,6 +52,8 @@ TIMEOUT_SECONDS: Final = 1800.0
 """moves.timeoutSeconds of every application of the world."""
 LEFT_SECONDS: Final = 900.0
 """Within this time OCM has left a lost cluster."""
+BACK_SECONDS: Final = 1800.0
+"""Within this time the reconciler knows a scorer that came back."""
 REMOVED_SECONDS: Final = 900.0
 """Within this time the scores of a removed scorer are gone, and stay away."""
 EXPIRED_SECONDS: Final = 2400.0
@@ -200,6 +202,10 @@ SENTENCES: Final = {
     ),
     "version": "An object that somebody changed after it was read is not deleted.",
     "removed": "The scores of a removed scorer go, and stay away.",
+    "collected": (
+        "The reconciler deletes a score of the hub scorer only when the scorer has left git, or the"
+        " cluster is lost."
+    ),
     "writing": "A score that is being written is deleted only when the write has ended.",
     "journal": (
         "The journal only grows, and each record continues the one before of its Placement."
@@ -284,6 +290,8 @@ class Laws:
         self._writers: dict[tuple[str, str, str], str] = {}
         self._gone: dict[str, float] = {}
         """When a scorer was removed from the fleet, by score."""
+        self._back: dict[str, float] = {}
+        """When a removed scorer came back to the fleet, by score."""
         self._hindered: dict[str, float] = {}
         """When something last kept the writer of scores of a cluster from its work."""
         self._freezes: dict[str, tuple[float, Maintenance]] = {}
@@ -329,6 +337,7 @@ class Laws:
 
     def returned(self, score: str) -> None:
         self._gone.pop(score, None)
+        self._back[score] = world_loop().time()
 
     def late(self, plural: str, *, seconds: float) -> None:
         """Events of a kind are late. What OCM or Argo CD did by itself is then known late."""
@@ -1000,6 +1009,8 @@ class Laws:
             self.checks["removed"] += 1
             if world_loop().time() > self._gone[name] + REMOVED_SECONDS:
                 self._break("removed", f"{writer} wrote {name} of {cluster} again")
+        if writer.startswith(RECONCILER) and _begins(change):
+            self._collected(name, cluster)
         kind = writer.partition("/")[0]
         if kind in {"agent", "hub-scorer"} and change.after is not None:
             self.checks["writers"] += 1
@@ -1008,6 +1019,23 @@ class Laws:
                 self._break(
                     "writers", f"{writer} wrote {name} of {cluster}, which {expected} writes"
                 )
+
+    def _collected(self, score: str, cluster: str) -> None:
+        """The reconciler deletes a score."""
+        world, now = self._world, world_loop().time()
+        is_in_git = score in world.sources.central
+        # The list on the hub is behind git for a while, and longer while it is not whole.
+        is_known = now > self._back.get(score, -BACK_SECONDS) + BACK_SECONDS
+        holder = world.hub.objects.get(("managedclusters", "", cluster))
+        is_lost = (
+            holder is None
+            or "deletionTimestamp" in holder["metadata"]
+            or cluster in self._unreachable
+            or self._reached_at.get(cluster, -SEEN_SECONDS) > now - SEEN_SECONDS
+        )
+        self.checks["collected"] += 1
+        if is_in_git and is_known and not is_lost:
+            self._break("collected", f"{score} of {cluster} is deleted, and a scorer has it")
 
     def _items(self, change: Change, writer: str) -> None:
         if not writer.startswith(RECONCILER):

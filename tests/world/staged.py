@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from dsf_agent.configuration.settings import Waits
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP
+from gitops_dsf.hub.scorerlist import PART_CONFIGMAPS
 from tests.support.apiserver import failure
 from tests.support.githubserver import Pull
 from tests.world import faults, fleet, forgefaults, programs, run
@@ -200,6 +201,27 @@ def _cluster_lies(world: "World", _drawn: random.Random) -> str:
     return name
 
 
+def _never_a_score(world: "World", _drawn: random.Random) -> str:
+    """The hub scorer never has series of one cluster, so it writes why there is no score."""
+    [scorer] = world.sources.central
+    name = world.sources.clusters[0]
+    world.truth.missing.add((name, scorer))
+    return f"{scorer} of {name}"
+
+
+def _list_without_a_part(world: "World", _drawn: random.Random) -> str:
+    """The part of the list that has the hub scorer's scorer is deleted, and comes back late."""
+    [scorer] = world.sources.central
+    [key] = (
+        key
+        for key, item in world.hub.objects.items()
+        if key[2] in PART_CONFIGMAPS and scorer in item["data"]
+    )
+    world.sync.hold(key, seconds=900.0)
+    world.hub.erase("people", key[0], key[2], namespace=key[1])
+    return key[2]
+
+
 STAGED: Final[dict[str, faults.Act]] = {
     "all-closed": partial(_all, lambda world, _drawn: world.people.close),
     "all-pushed-to": partial(_all, lambda world, drawn: partial(world.people.push, drawn=drawn)),
@@ -219,6 +241,8 @@ STAGED: Final[dict[str, faults.Act]] = {
     "fought-over": _fought_over,
     "fought-slowly": _fought_slowly,
     "cluster-lies": _cluster_lies,
+    "never-a-score": _never_a_score,
+    "list-without-a-part": _list_without_a_part,
 }
 
 

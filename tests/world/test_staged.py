@@ -44,6 +44,10 @@ PLANS = {
     "forgets-holds": ("held-away", f"{LIES} --hours 2.5"),
     "goes-on-by-itself": ("stopped", f"{LIES} --hours 2.5"),
     "holds-too-long": ("hold-length", f"{LIES} --hours 2"),
+    "half-a-list-is-whole": (
+        "collected",
+        "never-a-score@1 list-without-a-part@900 --hours 0.7",
+    ),
     "maintenance-trusted-for-ever": (
         "unknown",
         "maintenance-unreadable@500 scores-swing@900 --hours 0.8",
