@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET
 
-from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.points import points_text
 from gitops_dsf.hub.score_states import LIVE, ScoreState
 from gitops_dsf.hub.times import age_text
@@ -31,11 +29,15 @@ from gitops_dsf.show.status.verification import verifying_text
 from gitops_dsf.views.doctor.finding import DoctorFinding, State, worst_first
 from gitops_dsf.views.status.applications import ApplicationView
 from gitops_dsf.views.status.build import Overview
+from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.views.status.placements import PlacementView
 from gitops_dsf.views.status.queue import NO_MOVES, MoveView
+from gitops_dsf.views.status.rankings import RankedBy, rankings
 from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
+_MAKERS: Final = {"AddOn": "another add-on", "OCM": "OCM"}
+"""Who makes a number that ranks, beside scorers."""
 MAX_WORST: Final = 3
 """Findings at the top. The others are in a list that opens."""
 MAX_RECORDS: Final = 1_000
@@ -262,14 +264,16 @@ def _application_rows(fleet: Fleet) -> Sequence[_ApplicationRow]:
         namespaces[application_set.name] = application_set.namespace
     placements = {placement.placement: placement for placement in view.placements}
     moved = _last_moves(fleet.past.records)
-    ranked = _score_names(view.inputs.placements)
+    # Without the scorers nobody can tell whose a score is.
+    external = view.external_scores if view.inputs.knows(HubPart.SCORERS) else {}
+    ranked = rankings(view.inputs.placements, external)
     followed = set[str]()
     rows: list[_ApplicationRow] = []
     for application in view.applications:
         # Argo CD 3.6.1 looks for decisions in its own namespace alone, in which the set is.
         namespace = namespaces.get(application.name, "")
         own_placements: list[PlacementView] = []
-        own_scores = set[str]()
+        own_scores = set[RankedBy]()
         last_move: float | None = None
         for name in application.placements:
             key = f"{namespace}/{name}"
@@ -315,22 +319,12 @@ def _last_moves(records: Sequence[Record]) -> Mapping[str, float]:
     return moved
 
 
-def _score_names(placements: Iterable[Placement]) -> Mapping[str, Sequence[str]]:
-    """The scores by which each Placement ranks."""
-    names: dict[str, list[str]] = {}
-    for placement in placements:
-        for score in ranked_by(placement):
-            name = prioritizer_text(f"{score.resource}/{score.dimension}")
-            names.setdefault(placement.key, []).append(name)
-    return names
-
-
 def _row(
     name: str,
     source: SourcePlace | None,
     placements: Sequence[PlacementView],
     *,
-    ranked: Sequence[str],
+    ranked: Sequence[RankedBy],
     moved: float | None,
     now: float,
 ) -> _ApplicationRow:
@@ -355,7 +349,7 @@ def _row(
         order=3 if is_settled and not notes else 2,
         name=name,
         source=source,
-        ranked=f"by {names_text(ranked)}" if ranked else "",
+        ranked=f"by {names_text(map(_ranked_text, ranked))}" if ranked else "",
         state="decided" if is_settled else "to be decided",
         kind="good" if is_settled and not notes else "warn",
         notes=notes,
@@ -366,6 +360,12 @@ def _row(
         lead=", ".join(leads),
         flips=flips,
     )
+
+
+def _ranked_text(ranked: RankedBy) -> str:
+    """The name of a score, and who makes it, unless a scorer does."""
+    name = prioritizer_text(ranked.name)
+    return name if ranked.origin == "Scorer" else f"{name} ({_MAKERS[ranked.origin]})"
 
 
 def _placement_notes(placement: PlacementView) -> Iterator[str]:

@@ -1,0 +1,48 @@
+"""By what Placements rank their clusters, and who makes each of these numbers.
+
+Pure. Steady is left out: it is the stickiness, and says nothing about a cluster.
+"""
+
+from collections.abc import Container, Iterable, Mapping
+from typing import Literal, NamedTuple
+
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.pace import MOVES_SCORE, written
+from gitops_dsf.hub.scorers import ScoreKey
+from gitops_dsf.simulator.prioritizers import PrioritizerError, prioritizers_of
+
+
+class RankedBy(NamedTuple):
+    """One number that ranks clusters."""
+
+    name: str
+    """`AddOn/resource/item`, or the name of a prioritizer of OCM."""
+    origin: Literal["Scorer", "AddOn", "OCM"]
+    """Who makes it: a scorer of the fleet, another add-on, or OCM itself."""
+
+
+def rankings(
+    placements: Iterable[Placement], external: Container[ScoreKey]
+) -> Mapping[str, tuple[RankedBy, ...]]:
+    """What ranks each Placement, by its key. `external` are the scores of other add-ons.
+
+    A Placement that names no prioritizer ranks by Balance, as OCM does.
+    """
+    found: dict[str, tuple[RankedBy, ...]] = {}
+    for placement in placements:
+        ranked: list[RankedBy] = []
+        try:
+            # A paced Placement has other weights, and one more score that ranks nothing.
+            prioritizers = prioritizers_of(written(placement))
+        except PrioritizerError:
+            # OCM refuses the Placement, and its view says so.
+            continue
+        for prioritizer in prioritizers:
+            if prioritizer.built_in is not None:
+                if prioritizer.built_in != "Steady":
+                    ranked.append(RankedBy(prioritizer.built_in, "OCM"))
+            elif prioritizer.resource != MOVES_SCORE:
+                is_external = (prioritizer.resource, prioritizer.score) in external
+                ranked.append(RankedBy(prioritizer.name, "AddOn" if is_external else "Scorer"))
+        found[placement.key] = tuple(ranked)
+    return found
