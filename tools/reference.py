@@ -127,6 +127,7 @@ def _status(kind: str) -> Schema:
 
 
 def _example(kind: str) -> list[str]:
+    # An example fleet is validated by the tests, so the example of a page is right.
     document = next(text for text in _documents() if f"\nkind: {kind}\n" in text)
     lines = ["```yaml"]
     for line in document.splitlines():
@@ -217,6 +218,7 @@ def _default(name: str, field: Schema, required: Collection[str]) -> str:
     if name in required:
         return "required"
     default: Any = field.get("default")
+    # The fields of a section have defaults of their own, which the table shows below it.
     if default in (None, "", [], {}) or isinstance(default, dict):
         return ""
     if isinstance(default, bool):

@@ -99,6 +99,7 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
         name == "pyproject.toml" and (root / path).parent in members(root)
     ):
         yield re.compile(rf'^(__version__|version) = "{number}', re.MULTILINE)
+    # The lock has a version for each package, and only those of the workspace are ours.
     if path == "uv.lock":
         names = "|".join(map(re.escape, distributions(root)))
         yield re.compile(rf'^name = "({names})"\nversion = "{number}', re.MULTILINE)

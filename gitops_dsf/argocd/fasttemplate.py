@@ -53,6 +53,7 @@ def _names(parameters: Mapping[str, object | Mapping[str, object]]) -> Collectio
     """The parameters as tags name them: those of a map are flat, such as `values.tier`."""
     names: set[str] = set()
     for name, value in parameters.items():
+        # A tag of this language is looked up as a whole: its dots lead nowhere.
         if isinstance(value, Mapping):
             names.update(f"{name}.{inner}" for inner in value)
         else:

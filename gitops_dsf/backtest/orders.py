@@ -97,7 +97,7 @@ class _OrderReplay:
         now = self._grid.at(number)
         inputs = OrderInputs(
             shown=self._names,
-            written=self._names,
+            last_written=self._names,
             decided=eligible,
             served=eligible,
             gone=NOBODY,

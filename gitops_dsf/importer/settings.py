@@ -52,10 +52,10 @@ class SettingsFile:
         """
         if self._spec is None:
             return False
-        written = self._spec.get(field)
-        if not isinstance(written, list | None):
+        present = self._spec.get(field)
+        if not isinstance(present, list | None):
             return False
-        list(mirror(self._spec, {**self._spec, field: [*(written or ()), *entries]}))
+        list(mirror(self._spec, {**self._spec, field: [*(present or ()), *entries]}))
         return True
 
     def replace_section(self, field: str, section: Mapping[str, Any]) -> None:

@@ -64,6 +64,7 @@ async def _asked(
     """The only page of an answer. Raises StoreError."""
     async for page in store.pages(query, start=at, step=1, count=1, parameters=parameters):
         answer = page.answer
+        # A store that lost a shard would look like one in which clusters have no scores.
         if answer.lost:
             raise StoreError(f"the store says that data is missing: {answer.lost}")
         if len(answer.series) > MAX_SERIES:
@@ -75,4 +76,5 @@ async def _asked(
 
 
 def _value(series: StoredSeries) -> float:
+    # No point is not 0: what is not finite is dropped, as the agent drops it.
     return float(series.values[-1]) if len(series.values) else math.nan

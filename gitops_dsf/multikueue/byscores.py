@@ -53,7 +53,7 @@ def jobs_by_scores(
     points = cluster_points(order.terms, names, scores, now=now)
     inputs = OrderInputs(
         shown=listed,
-        written=listed,
+        last_written=listed,
         decided=names,
         served=names,
         gone=frozenset(),

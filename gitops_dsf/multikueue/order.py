@@ -89,7 +89,7 @@ class OrderInputs:
 
     shown: tuple[str, ...] = ()
     """The list on the hub; empty if there is no MultiKueueConfig."""
-    written: tuple[str, ...] = ()
+    last_written: tuple[str, ...] = ()
     """The list as we wrote it last. It is the base of the next one."""
     decided: AbstractSet[str]
     """The clusters of OCM's decision; empty if there is none."""
@@ -123,7 +123,7 @@ class OrderInputs:
     @property
     def is_edited(self) -> bool:
         """Whether somebody else changed the list."""
-        return bool(self.written) and self.shown != self.written
+        return bool(self.last_written) and self.shown != self.last_written
 
     @property
     def due_at(self) -> float:
@@ -224,7 +224,7 @@ def _newcomers(inputs: OrderInputs, eligible: frozenset[str], names: Sequence[st
 def _members(inputs: OrderInputs, eligible: frozenset[str]) -> list[str]:
     """Who is listed. Newcomers are at the end."""
     members: list[str] = []
-    for name in inputs.written or inputs.shown:
+    for name in inputs.last_written or inputs.shown:
         if name not in inputs.gone and (name in eligible or name in inputs.busy):
             members.append(name)
     # Where somebody else listed a cluster, and a job was sent there, it stays as any other one.

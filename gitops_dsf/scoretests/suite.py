@@ -71,10 +71,13 @@ def run_tests(
     # The repository was checked by the caller. Only a test with clusters of its own checks again.
     own = FleetOfTest(checked.fleet, checked.diagnostics)
     results: list[TestResult] = []
+    failed = 0
     for test in tests:
         fleet, findings = fleet_of(test, declared, own=own)
         unmet = judge(test, fleet=fleet, findings=findings, documents=documents, evaluate=evaluate)
         failures = tuple(_below(prefix, expectation) for expectation in unmet)
+        if failures:
+            failed += 1
         results.append(
             TestResult(
                 name=test.name,
@@ -86,7 +89,6 @@ def run_tests(
                 failures=failures,
             )
         )
-    failed = sum(not result.passed for result in results)
     return TestOutput(passed=len(results) - failed, failed=failed, tests=tuple(results))
 
 

@@ -34,7 +34,7 @@ def inputs(draw: st.DrawFn) -> OrderInputs:
     points = dict(zip(NAMES, map(float, values), strict=True))
     return OrderInputs(
         shown=shown,
-        written=shown if draw(st.booleans()) else draw(lists),
+        last_written=shown if draw(st.booleans()) else draw(lists),
         decided=draw(nearly_all | few),
         served=draw(nearly_all),
         gone=draw(few),
@@ -59,7 +59,7 @@ def written_back(before: OrderInputs, order: Order) -> OrderInputs:
     """The same hub after the list was written."""
     return OrderInputs(
         shown=order.names,
-        written=order.names,
+        last_written=order.names,
         decided=before.decided,
         served=before.served,
         gone=before.gone,
@@ -104,7 +104,7 @@ def test_without_an_eligible_cluster_nothing_changes(facts: OrderInputs) -> None
 @examples(30, soak=2000)
 @given(inputs())
 def test_a_cluster_overtakes_another_one_only_with_the_lead(facts: OrderInputs) -> None:
-    before = facts.written or facts.shown
+    before = facts.last_written or facts.shown
     after = next_order(facts).names
     if not due(facts):
         return

@@ -224,7 +224,8 @@ class _Adoption:
                 file = self._file(live, texts)
                 self._files[file] = live
                 texts[file] = emit(document)
-        declared = [score for score in self._undeclared(groups) if self._scores.clusters(score)]
+        # A score that no cluster has may be a misspelt one, and stays a finding.
+        declared = list(filter(self._scores.clusters, self._undeclared(groups)))
         if declared:
             name = self._fleet.repository.metadata.name
             texts[SETTINGS_FILE] = with_declared(self._settings(), name, declared)
@@ -232,12 +233,12 @@ class _Adoption:
 
     def _undeclared(self, groups: Iterable[Group]) -> Sequence[ScoreKey]:
         """The scores of other add-ons that rank the Placements which are written."""
-        written: list[Mapping[str, Any]] = []
+        placements: list[Mapping[str, Any]] = []
         for group in groups:
             placement = group.placement
             if placement is not None and placement.form is not Form.NOT_AT_ALL:
-                written.append(placement.data)
-        return self._scores.undeclared(written)
+                placements.append(placement.data)
+        return self._scores.undeclared(placements)
 
     def _settings(self) -> str:
         """The text of gitops-dsf.yaml."""

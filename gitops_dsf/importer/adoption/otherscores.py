@@ -44,13 +44,13 @@ class OtherScores:
         """The scores that rank these Placements, and that neither a scorer nor the settings name;
         in order.
         """
-        found: set[ScoreKey] = set()
+        undeclared: set[ScoreKey] = set()
         for data in placements:
             for resource, name in ranked_scores(value_at(data, ("spec",)) or {}):
                 is_declared = self._declared.of(resource, name) is not None
                 if resource not in self._of_scorers and not is_declared:
-                    found.add((resource, name))
-        return sorted(found)
+                    undeclared.add((resource, name))
+        return sorted(undeclared)
 
     def clusters(self, score: ScoreKey) -> int:
         """The number of clusters on which another add-on publishes a score."""
@@ -64,9 +64,10 @@ def resources_to_read(objects: Iterable[Mapping[str, Any]]) -> list[str]:
     """
     resources: set[str] = set()
     for data in objects:
+        # What is rendered comes from git, whose rules have asked for the declarations.
         if data.get("kind") == "Placement" and not is_rendered(data):
-            ranked = ranked_scores(value_at(data, ("spec",)) or {})
-            resources.update(resource for resource, _ in ranked)
+            for resource, _ in ranked_scores(value_at(data, ("spec",)) or {}):
+                resources.add(resource)
     return sorted(resources)
 
 
@@ -92,9 +93,10 @@ def with_declared(text: str, settings_name: str, scores: Iterable[ScoreKey]) -> 
 def _items(data: Mapping[str, Any]) -> Iterator[ScoreKey]:
     """The items of an AddOnPlacementScore that the settings can name."""
     resource = value_at(data, ("metadata", "name"))
-    items = value_at(data, ("status", "scores"))
-    for item in items if isinstance(items, list) else ():
-        name = value_at(item, ("name",))
+    scores = value_at(data, ("status", "scores"))
+    for score in scores if isinstance(scores, list) else ():
+        name = value_at(score, ("name",))
+        # OCM's CRD lets an item have any name, and the settings do not (ExternalScore).
         try:
             ExternalScore.model_validate({"resource": resource, "names": [name]})
         except ValidationError:

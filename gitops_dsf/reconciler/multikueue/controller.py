@@ -253,7 +253,7 @@ class MultiKueueController:
         candidates = decided.union(shown, busy)
         inputs = OrderInputs(
             shown=shown,
-            written=() if stored is None else stored.config.written.clusters,
+            last_written=() if stored is None else stored.config.written.clusters,
             decided=decided,
             served=frozenset(view.clusters.items),
             gone=frozenset(name for name in candidates if name not in hub.clusters.items),

@@ -73,5 +73,6 @@ class Loaded:
 
 def load_text(text: str, *, file: str) -> Loaded:
     """Reads one text as if it were a file of a repository."""
+    # Editors on Windows write a byte order mark, and positions count from behind it.
     documents, diagnostics = parse(file=file, text=text.removeprefix("\ufeff"))
     return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))

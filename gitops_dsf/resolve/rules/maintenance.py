@@ -8,7 +8,7 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.maintenance import MAX_WINDOWS
-from gitops_dsf.hub.windows import Period, clock_change, together
+from gitops_dsf.hub.windows import Period, Window, clock_change, together
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.resolve.context import Context
@@ -89,10 +89,16 @@ def windows_are_bounded(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=("ManagedCluster",))
 def windows_do_not_overlap(context: Context) -> Iterator[Diagnostic]:
     """Windows of one cluster should not be open together: Freeze holds what Drain would move."""
+    # Each window is compared with every other one. Those beyond the bound have their own finding.
     windows = context.declared.maintenance[:MAX_WINDOWS]
-    clusters = [clusters_of(window.value.spec, context.inventory) for window in windows]
-    open_together: list[set[int]] = [set() for _ in windows]
-    for opening, group in together([window_of(window.value.spec) for window in windows]):
+    clusters: list[frozenset[str]] = []
+    open_together: list[set[int]] = []
+    times: list[Window] = []
+    for window in windows:
+        clusters.append(clusters_of(window.value.spec, context.inventory))
+        open_together.append(set())
+        times.append(window_of(window.value.spec))
+    for opening, group in together(times):
         open_together[opening] |= group
     for second, window in enumerate(windows):
         by_effect: dict[str, list[int]] = {}
@@ -101,6 +107,7 @@ def windows_do_not_overlap(context: Context) -> Iterator[Diagnostic]:
             if overlaps and not clusters[first].isdisjoint(clusters[second]):
                 effect = _effect_of_both(windows[first].value.spec.action, window.value.spec.action)
                 by_effect.setdefault(effect, []).append(first)
+        # One finding for each effect: a window of every week can overlap with dozens.
         for effect, others in by_effect.items():
             of_others = frozenset[str]().union(*(clusters[other] for other in others))
             shared = names_text(sorted(clusters[second] & of_others), most=3)

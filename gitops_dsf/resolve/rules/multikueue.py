@@ -60,6 +60,7 @@ def configs_have_one_writer(context: Context) -> Iterator[Diagnostic]:
                 "name another config, and an AdmissionCheck for it",
             )
     for document in context.declared.foreign:
+        # Whatever version it is written in, the hub has one object of the name.
         if not document.api_version.startswith(f"{KUEUE_GROUP}/"):
             continue
         if document.kind == "MultiKueueConfig" and document.name in first:
@@ -154,6 +155,7 @@ def _written_by_ocm(
             hint,
         )
         return
+    # The add-on looks for a Placement of this name in Kueue's namespace, and lists its decision.
     for placement, multi_kueue in _ordered(context):
         if placement.name == name and context.namespace_of(placement) == KUEUE_NAMESPACE:
             yield codes.CONFIG_WRITERS.at(

@@ -59,6 +59,8 @@ def checks_are_decided_in_time(context: Context) -> Iterator[Diagnostic]:
         hint = f"write verifySeconds: {needed}, or {_faster(compared)}"
         if needed > MAX_VERIFY_SECONDS:
             hint = f"{_faster(compared)}; verifySeconds is {MAX_VERIFY_SECONDS} at most"
+        # A score that does not change is written only when it is refreshed. So the longer of the
+        # two decides, and the message names that.
         if compared.for_seconds >= compared.refresh_seconds:
             yield codes.LATE_CHECK.at(
                 position,
@@ -84,10 +86,11 @@ def checks_are_not_of_what_ranks(context: Context) -> Iterator[Diagnostic]:
         scorer = context.scorers.get(check.scorer)
         if scorer is None:
             continue
-        item = (check.scorer, check.dimension or scorer.only_item)
+        checked = (check.scorer, check.dimension or scorer.only_item)
         for score in application.value.spec.scores:
-            ranks = (score.scorer, score.dimension or scorer.only_item) == item
-            if ranks and score.weight:
+            is_checked = (score.scorer, score.dimension or scorer.only_item) == checked
+            # A score of weight 0 ranks nothing.
+            if is_checked and score.weight:
                 yield codes.CHECK_BY_RANKING.at(
                     application.at(*path, "scorer"),
                     f"{check.scorer} also ranks the clusters: {application.name} goes where it is"
@@ -120,6 +123,7 @@ def _without_pace(context: Context, application: Item[ScoredApplication]) -> Ite
     """Why nothing could send an application back that is not paced."""
     spec = application.value.spec
     position = application.at(*_VERIFY)
+    # What the application itself says comes first: spec.pace alone would not help it.
     if spec.moves.pace == "None":
         yield codes.VERIFICATION_WITHOUT_PACE.at(
             position,
@@ -224,5 +228,6 @@ def _unmeasured(
             f"{scorer.name} does not run on {names_text(sorted(blind))}: a move of"
             f" {application.name} there could not be verified",
             "correct its clusterSelector or the masks, or choose other clusters",
+            # The application may never go there.
             severity=Severity.WARNING,
         )

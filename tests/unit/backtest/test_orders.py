@@ -143,7 +143,7 @@ def test_looking_ahead_misses_no_change(seed: int) -> None:
         }
         inputs = OrderInputs(
             shown=listed,
-            written=listed,
+            last_written=listed,
             decided=eligible,
             served=eligible,
             gone=frozenset(),

@@ -13,7 +13,7 @@ def inputs(shown: str = "a b c", **changes: Any) -> OrderInputs:
     names = tuple(shown.split())
     values: dict[str, Any] = {
         "shown": names,
-        "written": names,
+        "last_written": names,
         "decided": EVERY,
         "served": EVERY,
         "gone": frozenset(),
@@ -118,16 +118,16 @@ def test_a_cluster_whose_scores_expired_holds_its_place() -> None:
 
 
 def test_what_somebody_else_wrote_is_set_right_when_it_is_time() -> None:
-    assert outcome(shown="c b a", written=("a", "b", "c")) == (
+    assert outcome(shown="c b a", last_written=("a", "b", "c")) == (
         "a b c",
         ["somebody else changed the list, and it is set right"],
     )
-    assert outcome(shown="c b a", written=("a", "b", "c"), ordered_at=990.0) == ("c b a", [])
+    assert outcome(shown="c b a", last_written=("a", "b", "c"), ordered_at=990.0) == ("c b a", [])
 
 
 def test_a_job_that_went_to_a_cluster_of_somebody_else_keeps_it_listed() -> None:
     names, _ = outcome(
-        shown="x a b c", written=("a", "b", "c"), busy=frozenset({"x"}), served=EVERY | {"x"}
+        shown="x a b c", last_written=("a", "b", "c"), busy=frozenset({"x"}), served=EVERY | {"x"}
     )
     assert names == "a b c x"
 
