@@ -182,7 +182,7 @@ def _arrow(arrow: Arrow, boxes: Mapping[str, Area]) -> Iterator[str]:
 
 
 def _gap(low: int, high: int, other_low: int, other_high: int) -> tuple[int, int]:
-    """Where a line leaves one box and meets the other, of which each has a low and a high side."""
+    """Where a line leaves one box and meets the other; each has a low and a high side."""
     # Between the sides that face each other: the arrow may point either way.
     if high <= other_low:
         return high, other_low

@@ -222,7 +222,7 @@ def _is_of_tests(file: Path) -> bool:
 
 
 def _names(file: Path, pattern: str, *, start: str | None = None) -> list[str]:
-    """What matches in a file, or only in its block that begins so."""
+    """The matches of a pattern in a file, or only in the block that begins with `start`."""
     text = file.read_text(encoding="utf-8")
     if start:
         text = text.partition(start)[2].partition("\n}")[0]

@@ -17,7 +17,7 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """As objects of the kind have it."""
+        """The apiVersion of the objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property

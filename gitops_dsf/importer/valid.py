@@ -35,7 +35,7 @@ def take_valid(
     overwrite: bool = False,
     loaded: Loaded | None = None,
 ) -> Import:
-    """As `take`, without clusters that bring errors.
+    """Like `take`, without clusters that bring errors.
 
     Those are among the refused ones, with the first error.
 

@@ -189,7 +189,7 @@ def hub_scoring(
 
 
 def _identities(scorers: Iterable[EffectiveScorer]) -> list[str]:
-    """What the answers of these scorers' sources name clusters by, other than their name."""
+    """The labels and claims by which the answers of these scorers' sources name clusters."""
     identities: set[str] = set()
     for scorer in scorers:
         label = scorer.spec.source.cluster_label

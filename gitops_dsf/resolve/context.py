@@ -143,8 +143,9 @@ class Context:
 
     @property
     def ranked_by_add_ons(self) -> Iterator[tuple[RankingItem, FieldPath, Score, AddOnScore]]:
-        """Every entry of a ranking that names a score of another add-on: its path, itself, and the
-        score that it names.
+        """Every entry of a ranking that names a score of another add-on.
+
+        It comes with its path and the score that it names.
         """
         for ranking, path, score in self.ranked:
             if score.add_on is not None:
@@ -152,8 +153,9 @@ class Context:
 
     @property
     def named_scorers(self) -> Iterator[tuple[RankingItem, FieldPath, Score | MoveCheck, str]]:
-        """Every score that names a scorer, to rank clusters or to verify moves: its path, itself,
-        and the name of the scorer.
+        """Every score that names a scorer, to rank clusters or to verify moves.
+
+        It comes with its path and the name of the scorer.
         """
         for ranking, path, score in self.ranked:
             if score.scorer is not None:
@@ -251,7 +253,7 @@ def _with_variants(
 def _used(
     forms: tuple[EffectiveScorer, ...], clusters: frozenset[str]
 ) -> tuple[EffectiveScorer, ...]:
-    """Of a scorer with each variant, those that its clusters use; all if they use none."""
+    """The forms of a scorer, one for each variant, that its clusters use; all if they use none."""
     used: list[EffectiveScorer] = []
     for form in forms:
         if form.chosen and not form.chosen.clusters.isdisjoint(clusters):

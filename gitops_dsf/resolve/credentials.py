@@ -97,7 +97,7 @@ def in_words(kind: Kind, secret: str | None) -> str:
 def credentials(
     auth: Auth | None, variant: MetricSourceVariant | None = None
 ) -> Iterator[Credential]:
-    """The credentials of an endpoint, of which `variant` holds what only a MetricSource has."""
+    """The credentials of an endpoint. `variant` has those that only a MetricSource can have."""
     if auth is not None:
         yield from _of_auth(auth)
     if variant is None:

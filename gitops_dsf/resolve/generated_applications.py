@@ -70,7 +70,7 @@ def _of_scored(context: Context) -> Iterator[Generated]:
 
 
 def _of_copied(context: Context) -> Iterator[Generated]:
-    """Of copied sets whose Applications are named by fixed text and the cluster."""
+    """The Applications of copied sets that name them by fixed text and the cluster."""
     # Argo CD reads decisions in its own namespace only.
     home = context.argocd_namespace
     rankings = {

@@ -34,11 +34,11 @@ def clusters_of(spec: MaintenanceSpec, inventory: ClusterInventory) -> frozenset
 
 
 def for_the_hub(maintenance: Maintenance) -> dict[str, Any]:
-    """As gitops_dsf/hub/maintenance.py reads it. Names and selectors stay as they are written."""
+    """The form that gitops_dsf/hub/maintenance.py reads, with names and selectors as written."""
     spec = maintenance.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     return {"name": maintenance.metadata.name, **spec}
 
 
 def on_the_hub(maintenance: Maintenance) -> hub.Maintenance:
-    """As the reconciler reads it."""
+    """The maintenance as the reconciler reads it."""
     return msgspec.convert(for_the_hub(maintenance), type=hub.Maintenance)

@@ -59,9 +59,7 @@ class NextScore:
 
 
 def unbounded(scorer: EffectiveScorer, why: str, *, exists: bool) -> NextScore:
-    """A score of which only the next run tells: anything that the scorer can publish, or
-    nothing.
-    """
+    """A score that only the next run shows: anything that the scorer can publish, or nothing."""
     low, high = counted_span(scorer.published, scorer.spec.default_score)
     return NextScore(why=why, exists=exists, others=Interval(low, high), bounded=False)
 

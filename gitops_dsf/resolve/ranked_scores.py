@@ -36,7 +36,7 @@ class ResolvedScore:
 
     @property
     def name(self) -> str:
-        """For people: of the scorer, the prioritizer, or `resource/item` of another add-on."""
+        """The name for people: of the scorer or prioritizer, or `resource/item` of an add-on."""
         return self.scorer or self.built_in or f"{self.resource_name}/{self.dimension}"
 
 

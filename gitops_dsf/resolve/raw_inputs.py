@@ -1,4 +1,4 @@
-"""What raw scores depend on, and in what of it two versions of a scorer differ."""
+"""What raw scores depend on, and where two versions of a scorer differ in that."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

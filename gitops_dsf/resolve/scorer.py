@@ -136,7 +136,7 @@ class EffectiveScorer:
 
     @property
     def width(self) -> int:
-        """By how many points the scores of two clusters can differ that both have one."""
+        """By how many points the scores of two clusters can differ if both have one."""
         low, high = self.published
         return high - low
 

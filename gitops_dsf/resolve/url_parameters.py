@@ -19,7 +19,7 @@ class UrlParameters(NamedTuple):
 
 
 def url_parameters(context: Context) -> Iterator[UrlParameters]:
-    """Those of scorers, and of the variants of MetricSources."""
+    """The URL parameters of scorers, and of the variants of MetricSources."""
     for scorer in context.declared.scorers:
         values = scorer.value.spec.source.parameters or {}
         yield UrlParameters(scorer, ("spec", "source", "parameters"), values)

@@ -64,7 +64,7 @@ def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
 
 @lru_cache(maxsize=4096)
 def _prioritizers(policy: PrioritizerPolicy | None) -> tuple[Prioritizer, ...]:
-    """As `prioritizers_of`.
+    """The prioritizers of a policy.
 
     Cached, because each change of a score simulates all Placements again.
     """

@@ -217,7 +217,7 @@ class HubState:
 
     @cached_property
     def _memberships(self) -> dict[tuple[str, tuple[str, ...] | None], Membership]:
-        """By namespace and spec.clusterSets."""
+        """What `membership_of` has computed, by namespace and spec.clusterSets."""
         return {}
 
     def membership_of(self, placement: Placement) -> Membership:

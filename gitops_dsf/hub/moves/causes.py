@@ -100,22 +100,25 @@ class MoveCause(Struct, frozen=True, omit_defaults=True):
 
 
 def by_pace(points: float) -> MoveCause:
-    """Of a move that was admitted for its gain."""
+    """The cause of a move that was admitted for its gain."""
     return MoveCause(Cause.PACE, f"{points:+.1f} points by the written weights")
 
 
 def by_drain(cluster: str, maintenance: str) -> MoveCause:
-    """Of a move away from a cluster that is drained."""
+    """The cause of a move away from a cluster that is drained."""
     return MoveCause(Cause.DRAIN, f"{cluster} ({maintenance})" if maintenance else cluster)
 
 
 def by_return(measured: str) -> MoveCause:
-    """Of a move back; `measured` is the check that failed, as `shop-slo 62 of at least 80`."""
+    """The cause of a move back.
+
+    `measured` is the check that failed, such as `shop-slo 62 of at least 80`.
+    """
     return MoveCause(Cause.RETURN, measured)
 
 
 def by_edit(commit: str) -> MoveCause:
-    """`commit` is empty if it is not known."""
+    """The cause of a move after an edit. `commit` is empty if it is not known."""
     return MoveCause(Cause.EDIT, f"commit {commit[:10]}" if commit else "")
 
 

@@ -149,7 +149,7 @@ def _value(match: re.Match[str], values: Mapping[str, str]) -> str:
 
 
 def _with_one_name(value: Any) -> Any:  # noqa: ANN401 - plain data
-    """With `name` for the cluster in place of `clusterName`, which is the same in a decision."""
+    """The data with `name` for the cluster in place of `clusterName`, which means the same."""
     if isinstance(value, dict):
         return {name: _with_one_name(content) for name, content in value.items()}
     if isinstance(value, list):

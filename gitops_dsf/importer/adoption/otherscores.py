@@ -41,8 +41,9 @@ class OtherScores:
                 self._clusters.update(_items(data))
 
     def undeclared(self, placements: Iterable[Mapping[str, Any]]) -> Sequence[ScoreKey]:
-        """The scores that rank these Placements, and that neither a scorer nor the settings name;
-        in order.
+        """The scores that rank these Placements, and that nothing in git names; in order.
+
+        A scorer names its own score, and the settings name those of other add-ons.
         """
         undeclared: set[ScoreKey] = set()
         for data in placements:

@@ -1,4 +1,4 @@
-"""Finds files of which git has another content than the working tree, by its attributes.
+"""Finds files whose content git changes on the way to a commit, by its attributes.
 
 What is validated must be what is committed: Argo CD clones what git has.
 """
@@ -14,15 +14,17 @@ from gitops_dsf.repository.recorded.bounded import bounded
 from gitops_dsf.repository.recorded.entries import decoded
 
 _ATTRIBUTES: Final = ("filter", "working-tree-encoding", "ident")
-"""Attributes of git with which a file has another content than git has of it. The others change
-line breaks, which YAML reads alike, or what `git archive` writes, which nothing here reads.
+"""Attributes of git that make the content of a commit differ from that of the file.
+
+The others change line breaks, which YAML reads alike, or what `git archive` writes, which nothing
+here reads.
 """
 
 
 def changed_by_git(
     repository: Repository, texts: Mapping[str, str], *, index: Path | None = None
 ) -> Iterator[Diagnostic]:
-    """Findings about files of which git has another content, by its attributes.
+    """Findings about files whose content git changes, by its attributes.
 
     `texts` are the files by path. With `index`, the attributes are those in an index and not those
     in the working tree. Raises RevisionError.

@@ -33,7 +33,7 @@ class Base:
 
     @property
     def title(self) -> str:
-        """For people: `main (3f2a1c9d0e)`."""
+        """The name for people, such as `main (3f2a1c9d0e)`."""
         short = self.commit[:SHORT]
         return short if self.commit.startswith(self.revision) else f"{self.revision} ({short})"
 

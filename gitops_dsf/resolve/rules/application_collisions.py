@@ -187,7 +187,7 @@ def _longer_prefix(
     by_prefix: dict[str, list[Generated]],
     inventory: Iterable[str],
 ) -> Iterator[Diagnostic]:
-    """Sets of which one is named like the other one and the beginning of a cluster's name.
+    """Pairs of sets with prefixes that differ by the beginning of a cluster's name.
 
     Linear in sets and clusters: two names are equal only if the longer prefix begins with the
     shorter one, and its rest begins the name of a cluster.
@@ -217,7 +217,7 @@ def _position(application: _OnCluster) -> Position:
 
 
 def _splits(inventory: Iterable[str], heads: set[str]) -> dict[str, list[tuple[str, str]]]:
-    """For each head, the clusters that begin with it and go on with the name of another cluster."""
+    """The clusters that begin with a head and go on with the name of another one, by head."""
     names = sorted(inventory)
     clusters = frozenset(names)
     lengths = sorted(set(map(len, heads)))

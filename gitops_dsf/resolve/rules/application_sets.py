@@ -89,7 +89,7 @@ def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
 def _placements_by_name(
     context: Context,
 ) -> Mapping[str, Item[RawPlacement] | Item[ScoredPlacement]]:
-    """Those of Argo CD's namespace come before others of their name."""
+    """Placements by name. One in Argo CD's namespace comes before others of its name."""
     placements: dict[str, Item[RawPlacement] | Item[ScoredPlacement]] = {}
     for scored_placement in context.declared.scored_placements:
         placements[scored_placement.name] = scored_placement

@@ -87,7 +87,7 @@ def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
-    """From a decision of more than 100 clusters, one can be missing for a moment."""
+    """A cluster can be missing for a moment from a decision of more than 100 clusters."""
     for ranking in context.declared.rankings:
         wanted = ranking.value.spec.placement.number_of_clusters
         count = len(eligible(context, ranking))

@@ -56,7 +56,7 @@ def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository",))
 def it_is_known_when_scores_have_measured(context: Context) -> Iterator[Diagnostic]:
-    """Without that, moves would follow scores that do not show the last move yet."""
+    """Moves must not follow scores that do not show the last move yet."""
     for ranking, path, score in context.ranked:
         if not (score.demand or is_paced(ranking, context.settings)):
             continue

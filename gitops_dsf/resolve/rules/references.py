@@ -12,9 +12,7 @@ from gitops_dsf.wording import did_you_mean_one_of
 
 @rule(needs=("FleetRepository", "ScorerLock"))
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
-    """Every scorer that ranks or verifies must exist, be able to run, and publish under a known
-    name.
-    """
+    """Every scorer that ranks or verifies must exist, run, and publish under a known name."""
     for ranking, path, _, name in context.named_scorers:
         # A document that cannot be read may be the scorer that is meant.
         if name in context.complete or context.declared.may_exist("DynamicScorer", name):

@@ -102,7 +102,7 @@ def percent_fits_its_range(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def ratios_fit_their_range(context: Context) -> Iterator[Diagnostic]:
-    """A query of which the whole text says that it gives a ratio, on the scale of percent.
+    """A query that certainly gives a ratio must not have the scale of percent.
 
     Only for exactly 0 to 100: a ratio such as that of a compression can be above 1, and its scale
     is any other one.

@@ -49,7 +49,7 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
-    """Reports scorers that upstream's agent cannot run, but for what an unknown /config sets."""
+    """Reports scorers that upstream's agent cannot run, unless an unknown /config may help."""
     if not context.is_upstream:
         return
     for scorer in context.scorers.values():

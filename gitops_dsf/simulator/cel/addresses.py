@@ -59,7 +59,7 @@ def _cidr(value: Opaque) -> _Interface:
 
 
 def _global_unicast(address: _Address) -> bool:
-    """As netip.Addr.IsGlobalUnicast of Go."""
+    """Whether an address is global unicast to Go (netip.Addr.IsGlobalUnicast)."""
     # Private ranges count as global there. The broadcast address of IPv4 does not.
     return not (
         address == ipaddress.IPv4Address("255.255.255.255")

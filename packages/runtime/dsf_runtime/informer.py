@@ -181,7 +181,7 @@ class Informer(Generic[T]):
         return self.compare(lambda key, _, item: listener(key, item))
 
     def compare(self, listener: Callable[[str, T | None, T | None], None]) -> Callable[[], None]:
-        """As ``listen``, with the item before the change (None: it did not exist) and after it."""
+        """Like ``listen``, with the item before the change (None if it is new) and after it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

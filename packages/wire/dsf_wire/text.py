@@ -18,8 +18,9 @@ _COMMAND: Final = "##["
 
 
 def printable(value: object, *, most: int | None = None) -> str:
-    r"""A value on one line, with escapes such as `\n` for what is not printable, cut to `most`
-    characters.
+    r"""A value on one line, cut to `most` characters.
+
+    What is not printable becomes an escape, such as `\n`.
     """
     text = str(value)
     if most is not None:

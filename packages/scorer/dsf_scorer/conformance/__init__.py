@@ -221,7 +221,7 @@ def check(
 
 
 def _scoring_url(target: Target, config: ScorerConfig | None) -> str:
-    """On the origin of /config, whatever host that names."""
+    """The scoring URL on the origin of /config, whatever host that names."""
     if config is None:
         return target.origin + DEFAULT_PATH
     path = config.scoring.path

@@ -256,7 +256,7 @@ def _odd(sample: Sample) -> list[tuple[str, str, list[dict[str, Any]]]]:
 
 
 def _judged(row: Row, reply: Reply) -> Finding:
-    """What a row finds, of an API that gave scores for the sample."""
+    """The finding of a row about an API that gave scores for the sample."""
     wrong = trouble(row.name, reply)
     if wrong is not None:
         hint = wrong.hint
