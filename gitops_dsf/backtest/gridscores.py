@@ -65,8 +65,10 @@ class GridScores:
         if column is None:
             return None
         for expiry in self.tracks[resource][cluster].expiries:
-            is_over = (self.times > expiry.until) & (self.times < expiry.renewed)
-            column[is_over] = ABSENT
+            # Looked up, because a comparison goes through all points for each expiry.
+            first = np.searchsorted(self.times, expiry.until, side="right")
+            end = np.searchsorted(self.times, expiry.renewed)
+            column[first:end] = ABSENT
         return column
 
     def _published(self, resource: str, dimension: str, cluster: str) -> Column | None:

@@ -112,6 +112,17 @@ def test_it_stops_when_the_time_is_over() -> None:
     assert order_figures(line((0, "a")), order(), scores(a=[1] * 3), stop=lambda: True) is None
 
 
+def test_a_score_counts_to_the_moment_at_which_it_expires() -> None:
+    """Also where that is a point of the grid, as in OCM, and again from its next write."""
+    track = Track(ttl=2 * STEP)
+    track.add(0, {"gpu": 30})
+    track.add(4 * STEP, {"gpu": 40})
+    grid = TimeGrid(start=0.0, step=STEP, count=6)
+    known = GridScores(tracks={"free": {"a": track}}, grid=grid).known("free", "gpu", "a")
+    assert known is not None
+    assert known.tolist() == [30, 30, 30, ABSENT, 40, 40]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_looking_ahead_misses_no_change(seed: int) -> None:
     """The same as a pass at each point."""
@@ -130,6 +141,7 @@ def test_looking_ahead_misses_no_change(seed: int) -> None:
     decided = [(0, " ".join(names)), (50, " ".join(names[1:])), (90, " ".join(names))]
     wanted = order(stickiness=15, seconds=rng.choice([60, 200]))
     figures = found(line(*decided), wanted, history)
+    columns = {name: history.known("free", "gpu", name) for name in names}
     listed: tuple[str, ...] = ()
     ordered_at: float | None = None
     changes = 0
@@ -138,8 +150,7 @@ def test_looking_ahead_misses_no_change(seed: int) -> None:
         points = {
             name: float(values[number])
             for name in eligible
-            if (values := history.known("free", "gpu", name)) is not None
-            and values[number] != ABSENT
+            if (values := columns[name]) is not None and values[number] != ABSENT
         }
         inputs = OrderInputs(
             shown=listed,
