@@ -1,7 +1,7 @@
 """Facts of a healthy hub, from what the renderer renders. Tests break one thing."""
 
+import pickle
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -53,10 +53,16 @@ def conditions(**states: str) -> Object:
 
 def sources() -> dict[FactSource, tuple[Any, ...]]:
     """Returns a separate copy for each caller."""
-    return deepcopy(_sources())
+    copy: dict[FactSource, tuple[Any, ...]] = pickle.loads(_packed_sources())  # noqa: S301 - packed below
+    return copy
 
 
 @cache
+def _packed_sources() -> bytes:
+    # To unpack them takes a tenth of the time of a deep copy.
+    return pickle.dumps(_sources())
+
+
 def _sources() -> dict[FactSource, tuple[Any, ...]]:
     addon = {item["kind"]: item for item in agent.addon(REPOSITORY, [])}
     health = yamlfast.load(
