@@ -46,8 +46,8 @@ def window_text(window: WindowView) -> str:
     if _offset(window.start) != _offset(window.end):
         # The clocks change while the window is open.
         start += f" {_offset(window.start)}"
-    end = f"{minute_text(window.end)} {window.zone or _offset(window.end)}"
-    return f"{window.action} of {subjects} from {start} to {end}"
+    zone = window.zone or _offset(window.end)
+    return f"{window.action} of {subjects} from {start} to {minute_text(window.end)} {zone}"
 
 
 def minute_text(time: str) -> str:

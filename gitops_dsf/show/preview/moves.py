@@ -202,6 +202,7 @@ def _term(term: StandingTerm) -> str:
 
 def _score_after(term: StandingTerm) -> str:
     after = _score(term.after)
+    # The bounds of a score that is not known say more than that it is not.
     if term.after_low is not None:
         after = f"{term.after_low} to {term.after_high}"
     return f"{after} ({term.unknown_because})" if term.unknown_because else after

@@ -31,10 +31,10 @@ def raw_score_text(source: RawScoreSource | UnsetType) -> str:
 
 def _answer(answer: RawScorerAnswer) -> str:
     subject = f"the new query of {answer.scorer}" if answer.anew else answer.scorer
-    clusters = f"{answer.answered} of {plural(answer.clusters, 'cluster')}"
+    text = f"{subject} on {answer.answered} of {plural(answer.clusters, 'cluster')}"
     if answer.age_seconds is None:
-        return f"{subject} on {clusters}"
+        return text
     # The age of an evaluation is not that of the metrics, of which the query says nothing.
     if answer.anew:
-        return f"{subject} on {clusters}, evaluated {age_text(answer.age_seconds)} ago"
-    return f"{subject} on {clusters}, up to {age_text(answer.age_seconds)} old"
+        return text + f", evaluated {age_text(answer.age_seconds)} ago"
+    return text + f", up to {age_text(answer.age_seconds)} old"

@@ -126,6 +126,7 @@ def compare(
     if hub.snapshot is not None:
         transition = Transition(base=base, head=head, snapshot=hub.snapshot, now=hub.now, raw=raw)
         pairs = tuple(verdict_pairs(transition))
+        # Without a base every scorer is new, and no store has raw scores of it.
         if base is not None:
             scorers = with_raw_scores(scorers, base, head, transition.scores)
     moving = None if transition is None else moves(pairs, base, head)

@@ -83,9 +83,11 @@ def _changes(
             after=None,
             open=False,
         )
+        # What follows is about the other config, which had no order before.
         before = None
     if after is None:
         return
+    # An open order may turn out to be the same; until then people should see that it is open.
     if before is None or is_open or _names(before) != _names(after):
         yield JobOrderChange(
             placement=placement,

@@ -122,6 +122,7 @@ def paced_waves(
         under_way=tuple(map(PacedMove.of, ledger.under_way)),
         waves=tuple(_paced_wave(wave, situation.paced) for wave in computed[:max_waves]),
         complete=len(computed) <= max_waves,
+        # 0 in the ledger of a fleet that is not stopped.
         stopped_since=situation.ledger.stopped_since or None,
     )
 

@@ -87,6 +87,7 @@ def raw_questions(base: CheckedFleet, head: CheckedFleet) -> Iterator[RawQuestio
             continue
         if not _has_every_result(before, after, base):
             continue
+        # With another variant a cluster is measured anew, and its raw score of now is of no use.
         clusters = (shift.ran & shift.runs) - shift.other_variant
         if clusters and names[before.score_name] == 1:
             yield RawQuestion(

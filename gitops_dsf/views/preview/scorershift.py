@@ -96,6 +96,7 @@ def shift_of(
         return ScorerShift(before=before, after=after, ran=ran, runs=runs)
     causes = _open_causes(before, after, base, head)
     effect = ScoreEffect.NONE
+    # Where the raw score changes, the present one says nothing of the next, whatever else changes.
     if causes:
         effect = ScoreEffect.UNKNOWN
     elif published_causes(before, after):
@@ -142,6 +143,7 @@ def _with_other_variant(
 
     Somebody edited the variant, or the cluster has other labels now, so that another one is chosen.
     """
+    # Only a MetricSource has variants; a source that a scorer writes itself is one for all.
     if before.spec.source.ref is None and after.spec.source.ref is None:
         return
     # Thousands of clusters share a few variants, so each pair of variants is compared once.

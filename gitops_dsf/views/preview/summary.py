@@ -150,6 +150,7 @@ def _changed(before: Mapping[str, object], after: Mapping[str, object]) -> list[
     differs: dict[tuple[int, int], bool] = {}
     names = []
     for name in before.keys() & after.keys():
+        # Both fleets keep their objects meanwhile, so that no `id` stands for two of them.
         pair = (id(before[name]), id(after[name]))
         if pair not in differs:
             differs[pair] = before[name] != after[name]

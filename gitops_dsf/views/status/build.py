@@ -207,6 +207,7 @@ def _check(kind: str, name: str, known: Iterable[str]) -> None:
     names = sorted(set(known))
     if name in names:
         return
+    # A hub can have thousands of names; ten show at least what names look like there.
     close = difflib.get_close_matches(name, names, n=3) or names[:10]
     if not close:
         raise UsageError(f"the hub has no {kind} {name}")

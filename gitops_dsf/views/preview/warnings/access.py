@@ -50,6 +50,7 @@ def _receipts(fleet: CheckedFleet) -> dict[str, dict[str, _Receipt]]:
     for name, scorer in fleet.scorer_by_name.items():
         for credential in credentials_of(scorer, fleet):
             if credential.secret:
+                # One scorer of several is enough to find in git why the host gets it.
                 receipts = by_secret.setdefault(credential.secret, {})
                 receipts.setdefault(credential.host, _Receipt(name, credential.what))
     return by_secret
@@ -148,6 +149,7 @@ def _with_receiver(fleet: CheckedFleet) -> set[str]:
 def _remote_write(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
     """Warns if the raw scores of clusters go to a host that did not get them before."""
     writing = head.repository.spec.agent.remote_write
+    # Who ceases to send gives nothing to anybody.
     if writing is None:
         return
     before = base.repository.spec.agent.remote_write
