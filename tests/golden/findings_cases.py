@@ -1247,6 +1247,12 @@ def _upstream() -> Iterator[tuple[str, Documents]]:
         "{clusterSelector: {}, scoreName: cpu_score}",
     ):
         yield f"upstream: mask {mask}", upstream(BARE, config=masks(mask))
+    for weight in (1, -1):
+        by_hand = policy(
+            "{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu-score, scoreName:"
+            f" cpu_score}}}}, weight: {weight}}}"
+        )
+        yield f"upstream: a Placement by hand, weight {weight}", upstream(BARE, apps=by_hand)
     for crds in ("Existing", "Rendered"):
         for mode in ("UpstreamController", "ManifestWork"):
             delivery = f"delivery: {{mode: {mode}, crds: {crds}}}"

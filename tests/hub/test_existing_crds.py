@@ -4,82 +4,26 @@ and again, and upstream's controller writes statuses.
 An hour of that has 720 rewrites, one every 5 s. Here they follow each other without a pause.
 """
 
-import json
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import CRD, wait_for, wait_until_gone, wait_until_served
+from tests.hub.controlplane.waiting import CRD, wait_for
 from tests.hub.scenario.fleet import DYNAMIC_SCORER, PROMETHEUS, SCORER, Fleet, new_fleet, scorer
 from tests.hub.scenario.installation import MANAGER, installed
 from tests.hub.scenario.reconciling import HUB_NAMESPACE, reconciling
+from tests.hub.scenario.upstreamowner import Owner, conditions, kept_status, upstreams_crds
 from tests.support import upstream
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
-OPERATOR = "multiclusterhub-operator"
 REWRITES = 720
 PROBE_ROUNDS = 6
 """Upstream's controller looks every 30 s."""
 QUERY, KUBERNETES = "by-query", "by-nodes"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Owner:
-    """The program that owns the CRDs."""
-
-    hub: Client
-
-    def rewrite(self) -> None:
-        """An update of both CRDs, as it renders them."""
-        for definition in upstream.crds():
-            path = self.hub.path(CRD, definition["metadata"]["name"])
-            live = self.hub.request("GET", path)
-            body = {**live, "spec": definition["spec"]}
-            self._update(path, body)
-
-    def probe(self, names: list[str]) -> None:
-        """The status as upstream's controller writes it: with the fields of its own Go type."""
-        for name in names:
-            path = self.hub.path(DYNAMIC_SCORER, name, namespace=HUB_NAMESPACE)
-            live = self.hub.request("GET", path)
-            if live.get("status", {}).get("healthStatus") == "Inactive":
-                continue
-            self._update(f"{path}/status", {**live, "status": {"healthStatus": "Inactive"}})
-
-    def _update(self, path: str, body: Object) -> None:
-        try:
-            self.hub.request("PUT", path, body=body, parameters={"fieldManager": OPERATOR})
-        except ApiError as error:
-            if error.code != 409:
-                raise
-            # Another writer was first. It tries again in its next round.
-
-
-@contextmanager
-def upstreams_crds(hub: Client) -> Iterator[Owner]:
-    """Ours of earlier modules go first, and theirs at the end."""
-    names = [definition["metadata"]["name"] for definition in upstream.crds()]
-    _remove(hub, names)
-    for definition in upstream.crds():
-        hub.create(definition)
-        wait_until_served(hub, [definition])
-    try:
-        yield Owner(hub=hub)
-    finally:
-        _remove(hub, names)
-
-
-def _remove(hub: Client, names: list[str]) -> None:
-    for name in names:
-        hub.delete(CRD, name)
-        wait_until_gone(hub, CRD, name)
 
 
 @pytest.fixture
@@ -138,15 +82,6 @@ def lacking(wanted: Object, live: Object, path: str = "spec") -> Iterator[str]:
             yield from lacking(value, live[field], f"{path}.{field}")
         elif live[field] != value:
             yield f"{path}.{field} is {live[field]}"
-
-
-def kept_status(hub: Client, name: str) -> dict[str, Any]:
-    stored = hub.find("v1/ConfigMap", "gitops-dsf-status", namespace=HUB_NAMESPACE)
-    return dict(json.loads((stored or {}).get("data", {}).get(name, "{}")))
-
-
-def conditions(status: dict[str, Any]) -> set[str]:
-    return {item["type"] for item in status.get("conditions", [])}
 
 
 def test_an_hour_of_rewrites_prunes_refuses_and_changes_nothing(

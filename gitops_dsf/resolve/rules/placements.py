@@ -90,7 +90,7 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
                     " a scoreDimensionFormat has placeholders",
                     "name an item that the scorer publishes",
                 )
-            yield from _missing_wins(placement, path, scorer)
+            yield from _missing_wins(placement, path, scorer, mapped=not context.is_upstream)
 
 
 def _of_add_on(
@@ -153,15 +153,20 @@ def _weight_at(placement: Item[RawPlacement], path: FieldPath) -> int:
 
 
 def _missing_wins(
-    placement: Item[RawPlacement], path: FieldPath, scorer: EffectiveScorer
+    placement: Item[RawPlacement], path: FieldPath, scorer: EffectiveScorer, *, mapped: bool
 ) -> Iterator[Diagnostic]:
-    """Whether a cluster without the score at `path` beats clusters that have it."""
+    """Whether a cluster without the score at `path` beats clusters that have it.
+
+    `mapped`: whether a scoreRange has an effect. Upstream's agent maps no scores.
+    """
     if _is_required(placement.document, scorer.resource_name):
         return
     weight = _weight_at(placement, path)
     if message := how_zero_wins(scorer.name, scorer.published, weight):
         hint = "give the scorer a scoreRange"
-        if weight <= 0:
+        if not mapped:
+            hint = f"choose by a CEL predicate only clusters that have {scorer.resource_name}"
+        elif weight <= 0:
             hint = (
                 "swap outputMin and outputMax of the scorer's scoreRange, and write a positive"
                 " weight"
