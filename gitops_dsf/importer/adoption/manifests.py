@@ -6,6 +6,7 @@ The labels and annotations of people stay. What tools and controllers wrote goes
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from gitops_dsf.hub.names import DELIVERY_APPLICATION
 from gitops_dsf.importer.adoption.forms import Group, LiveObject
 from gitops_dsf.importer.adoption.liveset import without_unknown
 from gitops_dsf.importer.manifest import ImportedObject, authored_metadata, name_of
@@ -73,9 +74,11 @@ def authored(data: Mapping[str, Any]) -> ImportedObject:
 
 
 def applied_by(data: Mapping[str, Any]) -> str:
-    """The Application of Argo CD that applies an object; empty if there is none."""
+    """The Application of somebody else that applies an object; empty if there is none."""
     tracking = value_at(data, ("metadata", "annotations", TRACKING_ANNOTATION))
-    return tracking.partition(":")[0] if isinstance(tracking, str) else ""
+    owner = tracking.partition(":")[0] if isinstance(tracking, str) else ""
+    # Ours applies what was written as it is, and goes on with what it becomes: both have one name.
+    return "" if owner == DELIVERY_APPLICATION else owner
 
 
 def namespace_of(data: Mapping[str, Any]) -> str:

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from gitops_dsf.errors import RepositoryError
+from gitops_dsf.importer.adoption.manifests import TRACKING_ANNOTATION
 from gitops_dsf.importer.plan import plan_import
 from gitops_dsf.importer.planned import Import
 from gitops_dsf.importer.selection import ImportSelection
 from gitops_dsf.pipeline import check, produce
+from gitops_dsf.render.objects import SYNC_WAVE
 from gitops_dsf.repository.files import write_files
 from tests.support import adoption, yamlfast
 from tests.support.rendering import objects
@@ -390,6 +392,24 @@ def test_who_applies_it_today_is_said(tmp_path: Path) -> None:
     assert (line.name, line.changes) == ("storage", ("platform",))
     written = yamlfast.load((planned.root / "apps/storage.yaml").read_text("utf-8"))
     assert written["metadata"]["annotations"] == {"example.com/owner": "storage team"}
+
+
+def test_what_was_carried_is_adopted_once_its_placement_can_be_expressed(tmp_path: Path) -> None:
+    """As docs/start/adopt.md describes it. Our own Application applies what it carried."""
+    root = adoption.fleet(tmp_path / "fleet")
+    placement, application_set = adoption.case("by-claims")
+    adopt(root, placement, application_set)
+    for item in (placement, application_set):
+        annotations = item["metadata"].setdefault("annotations", {})
+        annotations[SYNC_WAVE] = "6"
+        annotations[TRACKING_ANNOTATION] = "gitops-dsf-delivery:x/y:z/w"
+    required = {"labelSelector": {"matchLabels": {"env": "prod"}}}
+    placement["spec"]["predicates"] = [{"requiredClusterSelector": required}]
+    for file in ("region.yaml", "region-placement.yaml"):
+        (root / "apps" / file).unlink()
+    planned = adopt(root, placement, application_set)
+    assert forms(planned) == {"region": SCORED, "region-placement": "ScoredPlacement"}
+    assert planned.applied_elsewhere == []
 
 
 def test_a_pace_of_the_fleet_leaves_the_placement_as_it_is(tmp_path: Path) -> None:
