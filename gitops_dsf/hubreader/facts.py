@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import msgspec
 import yaml
 
 from dsf_wire.constants import ADDON_NAME
@@ -119,9 +120,25 @@ def _of_argocd(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Co
     # Their data has the credentials of clusters, which no check needs.
     yield FactSource.CLUSTER_SECRETS, cluster_secrets
     parameters: _Contents = ()
+    reported: _Contents = ()
     if not isinstance(cluster_secrets, Unread) and any(map(agent_of, cluster_secrets)):
         parameters = _one(hub.find(configmaps, AGENT_PARAMETERS))
+        reported = hub.read(applications, _compared)
     yield FactSource.AGENT_PARAMETERS, parameters
+    yield FactSource.AGENT_APPLICATIONS, reported
+
+
+def _compared(raw: msgspec.Raw) -> JsonObject:
+    """Where an Application goes, and when Argo CD compared it last."""
+    application = whole(raw)
+    destination = (application.get("spec") or {}).get("destination")
+    status = application.get("status") or {}
+    # Their resources and history are most of a hub with thousands of Applications.
+    return {
+        "metadata": {"name": application["metadata"]["name"]},
+        "spec": {"destination": destination or {}},
+        "status": {"reconciledAt": status.get("reconciledAt")},
+    }
 
 
 def _of_reconciler(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Contents]]:

@@ -10,6 +10,7 @@ internal/manager/application/application.go of v0.7.0).
 import base64
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.hub.times import timestamp_of
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, copies, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
@@ -63,12 +65,17 @@ class Principal:
 
     hub: Client
 
-    def report(self, cluster: str, *, health: str) -> None:
+    def report(self, cluster: str, *, health: str, ago: float = 0.0) -> None:
         """Writes the status of the copy on a cluster, which its agent sent, and takes away the
-        request for a refresh, which Argo CD of the cluster has served.
+        request for a refresh, which Argo CD of the cluster has served. That compared it so many
+        seconds ago.
         """
         name = f"{GUESTBOOK}-{cluster}"
-        status = {"health": {"status": health}, "sync": {"status": "Synced"}}
+        status = {
+            "health": {"status": health},
+            "sync": {"status": "Synced"},
+            "reconciledAt": timestamp_of(time.time() - ago),
+        }
         annotations = {"argocd.argoproj.io/refresh": None}
         change = {"metadata": {"annotations": annotations}, "status": status}
         self.hub.patch(APPLICATION, name, change, namespace="argocd")
@@ -249,6 +256,24 @@ def test_doctor_checks_how_the_principal_maps(scene: Scene, tmp_path: Path) -> N
         "ok",
         "2 clusters through argocd-agent, by destination",
     )
+
+
+def test_doctor_names_an_agent_that_reports_no_more(scene: Scene) -> None:
+    """Its copy looks healthy, and no object of the hub says that the agent is down."""
+
+    def silent() -> list[str]:
+        found = scene.findings("argocd-agent")
+        return [item["message"] for item in found if "reported no comparison" in item["message"]]
+
+    scene.move("cluster2")
+    scene.principal.report("cluster2", health="Healthy", ago=600)
+    assert silent() == []
+    scene.principal.report("cluster2", health="Healthy", ago=3 * 3600)
+    try:
+        [message] = silent()
+        assert message.startswith("cluster2 reported no comparison of an Application for 3 h, so")
+    finally:
+        scene.principal.report("cluster2", health="Healthy")
 
 
 def test_doctor_finds_a_decided_cluster_without_an_agent(scene: Scene, argocd: ArgoCD) -> None:

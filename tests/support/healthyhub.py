@@ -98,6 +98,7 @@ def _sources() -> dict[FactSource, tuple[Any, ...]]:
             {"metadata": meta(f"cluster-{name}", ARGOCD)} for name in CLUSTERS
         ),
         FactSource.AGENT_PARAMETERS: (),
+        FactSource.AGENT_APPLICATIONS: (),
         FactSource.UPSTREAM_DEPLOYMENTS: (),
         FactSource.UPSTREAM_WORKS: (),
         FactSource.UPSTREAM_ADDON_STATES: (),

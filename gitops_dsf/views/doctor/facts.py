@@ -30,6 +30,7 @@ class FactSource(StrEnum):
     ARGOCD_SETTINGS = "ConfigMap argocd-cm"
     ARGOCD_PARAMETERS = "ConfigMap argocd-cmd-params-cm"
     AGENT_PARAMETERS = "ConfigMap argocd-agent-params"
+    AGENT_APPLICATIONS = "Applications of argocd-agents"
     DELIVERY = "Applications of the rendered tree"
     CLUSTER_SECRETS = "metadata of Argo CD's cluster Secrets"
     UPSTREAM_DEPLOYMENTS = "Deployments of the upstream add-on"

@@ -5,18 +5,25 @@ The names of labels, settings and annotations are those of argocd-agent 0.7 to 0
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from packaging.version import Version
 
 from gitops_dsf.hub.names import SKIP_RECONCILE_ANNOTATION
+from gitops_dsf.hub.times import age_text
 from gitops_dsf.views.doctor.checks.argocd import WORKLOADS, workloads
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import HubObject, containers_of, is_true, name_of, version_of
 from gitops_dsf.wording import names_text, plural
 
-NEEDS: Final = (FactSource.CLUSTER_SECRETS, FactSource.AGENT_PARAMETERS, *WORKLOADS)
+NEEDS: Final = (
+    FactSource.CLUSTER_SECRETS,
+    FactSource.AGENT_PARAMETERS,
+    FactSource.AGENT_APPLICATIONS,
+    *WORKLOADS,
+)
 PARAMETERS: Final = "argocd-agent-params"
 """The ConfigMap with the settings of the principal."""
 _AGENT_LABEL: Final = "argocd-agent.argoproj-labs.io/agent-name"
@@ -24,6 +31,10 @@ _AGENT_LABEL: Final = "argocd-agent.argoproj-labs.io/agent-name"
 _MAPPING: Final = "principal.destination-based-mapping"
 _MAPPING_VARIABLE: Final = "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING"
 _CONTROLLER: Final = "application-controller"
+SILENT_SECONDS: Final = 3600.0
+"""Argo CD compares each Application every three minutes at most by its defaults (3.6.1:
+timeout.reconciliation of 120 s, and 60 s of jitter). Some people compare more rarely.
+"""
 _MINIMUM: Final = Version("3.4")
 """The first Argo CD that leaves alone a cluster whose Secret says so."""
 
@@ -41,6 +52,7 @@ def argocd_agent(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         return
     yield from _mapping(facts)
     yield from _controller(facts, secrets)
+    yield from _silent(facts, secrets)
     yield ok(f"{plural(len(secrets), 'cluster')} through argocd-agent, by destination")
 
 
@@ -115,6 +127,39 @@ def _controller(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[Do
                 f" ignores {SKIP_RECONCILE_ANNOTATION} of a cluster Secret",
                 f"upgrade Argo CD to {_MINIMUM} or newer",
             )
+
+
+def _silent(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[DoctorFinding]:
+    """Do the agents still report?
+
+    The API of the hub has no condition of an agent: the principal keeps its connection in Redis.
+    But an agent reports each comparison, so the last one of a cluster is as old as its report.
+    """
+    agents = {agent_of(secret) for secret in secrets}
+    newest: dict[str, datetime] = {}
+    for application in facts.of(FactSource.AGENT_APPLICATIONS):
+        agent = str(application["spec"]["destination"].get("name"))
+        compared = _moment(application["status"]["reconciledAt"])
+        # Before the first report nobody can tell.
+        if agent in agents and compared is not None:
+            newest[agent] = max(newest.get(agent, compared), compared)
+    for agent, compared in sorted(newest.items()):
+        age = (facts.inputs.now - compared).total_seconds()
+        if age > SILENT_SECONDS:
+            yield warning(
+                f"{agent} reported no comparison of an Application for {age_text(age)}, so what the"
+                " hub says of their health is as old: its argocd-agent or its Argo CD is down, or"
+                " timeout.reconciliation there is longer",
+                f"argocd cluster list  # is the agent of {agent} connected?",
+            )
+
+
+def _moment(text: object) -> datetime | None:
+    """A time of the API server; None for anything else."""
+    try:
+        return datetime.fromisoformat(str(text)).astimezone(UTC)
+    except ValueError:
+        return None
 
 
 def _is_skipped(secret: HubObject) -> bool:

@@ -5,7 +5,7 @@ wrong.
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -161,7 +161,22 @@ def principal(mapping: str) -> Object:
     return deployment
 
 
-def agents(*secrets: Object, mapping: str | None = None, controller: str = "v3.6.1") -> Given:
+def compared(name: str, cluster: str, *, ago: float | None) -> Object:
+    """An Application that Argo CD of this cluster compared so many seconds ago."""
+    at = None if ago is None else stamp(NOW - timedelta(seconds=ago))
+    return {
+        "metadata": {"name": name},
+        "spec": {"destination": {"name": cluster, "namespace": name}},
+        "status": {"reconciledAt": at},
+    }
+
+
+def agents(
+    *secrets: Object,
+    mapping: str | None = None,
+    controller: str = "v3.6.1",
+    applications: Sequence[Object] = (),
+) -> Given:
     """A hub that reaches its clusters through argocd-agents, with the mapping in the ConfigMap of
     the principal, and an Application controller of this version.
     """
@@ -175,6 +190,7 @@ def agents(*secrets: Object, mapping: str | None = None, controller: str = "v3.6
                 {"metadata": meta("argocd-agent-params", ARGOCD), "data": data},
             ),
             FactSource.ARGOCD_STATEFULSETS: controllers if controller else (),
+            FactSource.AGENT_APPLICATIONS: tuple(applications),
         }
     )
 
@@ -604,6 +620,14 @@ WRONG: dict[str, Given] = {
     ),
     "argocd-agent: warning: argocd-application-controller 3.3.9 deploys to clusters": agents(
         mapping="true", controller="v3.3.9"
+    ),
+    "argocd-agent: warning: cluster2 reported no comparison of an Application for 3 h, so": agents(
+        mapping="true",
+        applications=[
+            compared("shop-cluster1", "cluster1", ago=120),
+            compared("shop-cluster2", "cluster2", ago=4 * 3600),
+            compared("web-cluster2", "cluster2", ago=3 * 3600 + 60),
+        ],
     ),
     "argocd-agent: error: has no Application controller": agents(mapping="true", controller=""),
     "scorers: warning: no DynamicScorer in namespace gitops-dsf": hub(*without("DynamicScorer")),
@@ -1378,3 +1402,17 @@ def test_what_is_left_names_what_to_delete() -> None:
 def test_what_is_on_its_way_is_not_left(fresh: DoctorFacts) -> None:
     [found] = run("agents-left", fresh)
     assert (found.state, found.message) == ("ok", "every agent is on a cluster of the inventory")
+
+
+def test_agents_that_report_are_well() -> None:
+    """Those of other clusters, and copies that nobody has compared yet, say nothing of an agent."""
+    given = agents(
+        mapping="true",
+        applications=[
+            compared("shop-cluster1", "cluster1", ago=120),
+            compared("old-cluster1", "cluster1", ago=90_000),
+            compared("shop-cluster2", "cluster2", ago=None),
+            compared("shop-elsewhere", "elsewhere", ago=90_000),
+        ],
+    )
+    assert [item.state for item in run("argocd-agent", given())] == ["ok"]
