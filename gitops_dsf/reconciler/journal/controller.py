@@ -356,7 +356,12 @@ class JournalController:
         if self._clock() - self._started <= FORGET_SECONDS:
             return
         gone = set[str]()
+        # A push whose answer was lost may have brought them to the branch. Then only the last
+        # record there tells that they are not new.
+        pending = {record.placement for record in self._pending}
         for key in branch.last:
+            if key in pending:
+                continue
             namespace, _, name = key.partition("/")
             if namespace != self._view.argocd_namespace:
                 # It orders clusters for Kueue. There are few of them.

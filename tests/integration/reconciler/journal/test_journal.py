@@ -15,6 +15,7 @@ from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.journal.record import new_record
 from gitops_dsf.pacing.ledger import CheckState, Ledger, LedgerMove, Outcome, Phase
 from gitops_dsf.reconciler.git.clone import Clone
+from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
 from gitops_dsf.reconciler.journal.branch import JournalClone
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.show.journal import explained_text, verification_text
@@ -242,6 +243,36 @@ async def test_a_push_without_an_answer_is_not_repeated(scene: JournalHub) -> No
         await replica.pushed(3)
         await replica.pending(0)
     assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
+
+
+async def test_nor_when_its_placement_is_gone_meanwhile(scene: JournalHub) -> None:
+    """The next push has read that the record is there, and failed as well."""
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        lost = scene.repository.hook("post-receive", "kill -9 $PPID")
+        await replica.moves("cluster2")
+        await replica.failed()
+        lost.unlink()
+        refusing = scene.repository.hook("pre-receive", "exit 1")
+        await replica.moves("cluster3")
+        await asyncio.sleep(3 * INTERVAL)
+        del scene.hub.objects["placements", "argocd", "guestbook"]
+        del scene.hub.objects["placementdecisions", "argocd", "guestbook-decision-1"]
+        await replica.sees()
+        await asyncio.sleep(FORGET_SECONDS + INTERVAL)
+        # Deleted Placements are looked for when a decision changes.
+        put(scene.hub, hubobjects.placement("other", "cpu"))
+        scene.decide("cluster1", placement="other")
+        await replica.sees()
+        await asyncio.sleep(INTERVAL)
+        refusing.unlink()
+        await replica.pending(0)
+    assert scene.moves() == [
+        START,
+        (("cluster1",), ("cluster2",)),
+        (("cluster2",), ("cluster3",)),
+        START,
+    ]
 
 
 @pytest.mark.parametrize(("limit", "most"), [("MAX_PENDING", 1), ("MAX_PENDING_BYTES", 500)])
