@@ -7,9 +7,7 @@ the Placement that it follows.
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
-from tests.support import fleets
+from tests.support import fleets, yamlfast
 
 Object = dict[str, Any]
 FOLDER: Final = Path(__file__).parents[1] / "data/adoption"
@@ -22,7 +20,7 @@ PRODUCT: Final = "gitops-dsf.io/v1alpha1"
 def case(name: str, *, namespace: str = NAMESPACE) -> list[Object]:
     """The objects of a case, as they were applied, in this namespace of Argo CD."""
     text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
-    return list(yaml.safe_load_all(text.replace(NAMESPACE, namespace)))
+    return yamlfast.load_all(text.replace(NAMESPACE, namespace))
 
 
 def stored(item: Object) -> Object:

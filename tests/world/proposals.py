@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from gitops_dsf.reconciler.proposals import changes
+from tests.support import yamlfast
 from tests.support.githubserver import Pull
 from tests.world import fleet, git
 from tests.world.forge import BRANCHES
@@ -235,7 +236,7 @@ class ProposalLaws:
         text = self.world.repository.read(git.MAIN).get(path)
         if text is None:
             return {}
-        lock = yaml.safe_load(text)
+        lock = yamlfast.load(text)
         page = self.world.scoring.page
         if lock["spec"]["config"] == page:
             return {}
@@ -342,4 +343,4 @@ def _same(one: bytes | None, other: bytes | None) -> bool:
     """Whether two YAML files say the same."""
     if one is None or other is None:
         return one is other
-    return one == other or bool(yaml.safe_load(one) == yaml.safe_load(other))
+    return one == other or bool(yamlfast.load(one) == yamlfast.load(other))

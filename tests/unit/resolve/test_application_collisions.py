@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +21,7 @@ from gitops_dsf.resolve.rules.application_collisions import (
     applications_have_one_maker,
     applications_of_the_tree_stay_ours,
 )
-from tests.support import fleets
+from tests.support import fleets, yamlfast
 from tests.support.laws import examples
 from tests.support.rendering import application, rendered, scorer
 
@@ -329,7 +328,7 @@ def test_the_names_of_the_tree_are_those_that_are_rendered(tmp_path: Path) -> No
     tree = rendered(tmp_path, scorer("cpu"), application("web"), output={"shards": 12}).tree
     assert tree is not None
     names = {
-        yaml.safe_load(tree.read(path))["metadata"]["name"]
+        yamlfast.load(tree.read(path))["metadata"]["name"]
         for path in tree.part("argocd")
         if path.startswith("argocd/application.")
     }

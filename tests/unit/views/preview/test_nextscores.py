@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gitops_dsf.hub.intervals import Interval
 from gitops_dsf.hub.scores import score_of
@@ -17,6 +16,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview.nextscores import NextScores, next_scores
 from gitops_dsf.views.preview.scorers import rescored, scorer_changes
 from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer, settings
+from tests.support import yamlfast
 from tests.support.hubobjects import NOW
 from tests.support.rendering import metric_source
 
@@ -28,14 +28,14 @@ SNAPSHOT = Snapshot(origin="test", scores={"cpu": PRESENT, "foreign": {"eu-1": s
 
 def fleet(root: Path, *scorers: dict[str, Any]) -> CheckedFleet:
     root.mkdir()
-    (root / "gitops-dsf.yaml").write_text(yaml.safe_dump(settings()))
+    (root / "gitops-dsf.yaml").write_text(yamlfast.dump(settings()))
     for folder, documents in (
         ("scorers", [item for item in scorers if item["kind"] == "DynamicScorer"]),
         ("config", [item for item in scorers if item["kind"] == "MetricSource"]),
         ("clusters", [cluster(*item) for item in CLUSTERS.items()]),
     ):
         (root / folder).mkdir()
-        (root / folder / "all.yaml").write_text(yaml.safe_dump_all(documents))
+        (root / folder / "all.yaml").write_text(yamlfast.dump(*documents))
     found = check(root).fleet
     assert found is not None
     return found
