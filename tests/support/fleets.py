@@ -8,6 +8,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from string import ascii_lowercase, digits
 from typing import Any
 
 import yaml
@@ -164,8 +165,15 @@ _Quoting.add_representer(
     str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
 )
 
-DNS_LABELS = st.from_regex(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?", fullmatch=True)
-"""Names that begin with a letter, because names like numbers are a separate case."""
+DNS_LABELS = st.builds(
+    lambda first, rest: f"{first}{rest}".rstrip("-"),
+    st.sampled_from(ascii_lowercase),
+    st.text(ascii_lowercase + digits + "-", max_size=11),
+)
+"""Names that begin with a letter, because names like numbers are a separate case.
+
+From a regular expression, each character would be drawn on its own.
+"""
 
 JSON_VALUES = st.recursive(
     st.none()

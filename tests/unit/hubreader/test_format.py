@@ -6,6 +6,7 @@ import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 
 import pytest
 from hypothesis import given, settings
@@ -28,14 +29,24 @@ from gitops_dsf.hub.times import age_text
 from gitops_dsf.hubreader.files import documents, from_contents, from_path
 from tests.support.laws import examples
 
-NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?", fullmatch=True)
+LETTERS = ascii_lowercase + digits
+NAMES = st.builds(
+    lambda first, rest: f"{first}{rest}".rstrip(".-"),
+    st.sampled_from(LETTERS),
+    st.text(f"{LETTERS}.-", max_size=21),
+)
+WORDS = st.lists(st.text(LETTERS, min_size=1, max_size=9), max_size=3)
 DIMENSIONS = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)
 MOMENTS = st.integers(0, 4_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
 VALUES = st.dictionaries(DIMENSIONS, st.integers(-100, 100), max_size=3)
 FAILURES = st.builds(
     ScoreFailure,
-    reason=st.from_regex(r"[A-Z][A-Za-z]{0,20}", fullmatch=True),
-    message=st.from_regex(r"([a-z0-9]{1,9} ){0,3}[a-z0-9\"]", fullmatch=True),
+    reason=st.builds(
+        str.__add__, st.sampled_from(ascii_uppercase), st.text(ascii_letters, max_size=20)
+    ),
+    message=st.builds(
+        lambda words, last: " ".join([*words, last]), WORDS, st.sampled_from(LETTERS + '"')
+    ),
     since=st.none() | MOMENTS,
 )
 SCORES = st.builds(

@@ -183,7 +183,7 @@ def test_generators_of_any_shape_are_passed_over(generators: object) -> None:
     assert findings(*clusters("eu-1"), app("web"), document) == []
 
 
-NAMES = st.from_regex(r"[ab](-[ab]){0,3}", fullmatch=True)
+NAMES = st.lists(st.sampled_from("ab"), min_size=1, max_size=4).map("-".join)
 
 
 @settings(examples(15, soak=600))
