@@ -164,14 +164,16 @@ def run(*command: str, **environment: str) -> str:
     # A container of a pipeline can make no network and no processes of its own for a build.
     settings = {"BUILDAH_ISOLATION": "chroot", **os.environ, **environment}
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
         raise BuildError(f"there is no {command[0]} here: apt-get install {command[0]}") from None
-    if done.returncode != 0:
-        raise BuildError(f"{' '.join(command[:3])}: {(done.stdout + done.stderr).strip()[-2000:]}")
-    return done.stdout
+    if completed.returncode != 0:
+        raise BuildError(
+            f"{' '.join(command[:3])}: {(completed.stdout + completed.stderr).strip()[-2000:]}"
+        )
+    return completed.stdout
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -39,14 +39,14 @@ class Sender:
     token: str = field(repr=False)
     seconds: float = field(default=30.0, kw_only=True)
     """For one request, from the name of the host to the last byte of the answer."""
-    left: float = field(default=180.0, kw_only=True)
+    seconds_left: float = field(default=180.0, kw_only=True)
     """Seconds for all requests that are still to come."""
 
     async def __call__(
         self, method: str, url: str, *, sign: Sign, body: bytes | None
     ) -> ForgeAnswer:
         """Raises ForgeError."""
-        seconds = min(self.seconds, self.left)
+        seconds = min(self.seconds, self.seconds_left)
         began = time.monotonic()
         try:
             return _within(seconds, lambda: self._send(method, url, sign=sign, body=body))
@@ -55,7 +55,7 @@ class Sender:
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise ForgeError(str(error)) from error
         finally:
-            self.left = max(0.0, self.left - (time.monotonic() - began))
+            self.seconds_left = max(0.0, self.seconds_left - (time.monotonic() - began))
 
     def _send(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> ForgeAnswer:
         headers = {

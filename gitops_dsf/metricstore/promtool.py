@@ -64,7 +64,7 @@ def evaluate(question: PromtoolQuestion, *, program: Path) -> QueryResults:
 def _report(program: Path, file: Path) -> str:
     """What promtool prints. Its exit code says nothing, because every evaluation fails."""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [program, "test", "rules", file],
             capture_output=True,
             text=True,
@@ -77,7 +77,7 @@ def _report(program: Path, file: Path) -> str:
         raise QueryError(f"promtool did not answer within {SECONDS} s") from error
     except OSError as error:
         raise QueryError(f"{program} cannot be run: {error.strerror}") from error
-    return done.stdout + done.stderr
+    return completed.stdout + completed.stderr
 
 
 def _document(question: PromtoolQuestion) -> Mapping[str, Any]:

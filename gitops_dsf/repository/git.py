@@ -45,9 +45,9 @@ def top_of(folder: Path) -> Path | None:
     return None
 
 
-def git_message(done: subprocess.CompletedProcess[bytes]) -> str:
+def git_message(completed: subprocess.CompletedProcess[bytes]) -> str:
     """What git says about a failure. Empty if it says nothing."""
-    return done.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
+    return completed.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +58,9 @@ class Repository:
 
     def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
         """Returns the standard output of a git command. Raises RevisionError with git's message."""
-        done = self.attempt(*arguments, stdin=stdin)
-        if done.returncode != 0:
-            reason = git_message(done) or f"git {arguments[0]} failed"
+        completed = self.attempt(*arguments, stdin=stdin)
+        if completed.returncode != 0:
+            reason = git_message(completed) or f"git {arguments[0]} failed"
             # The usual mistake, for which git's own message has no advice. See LC_ALL below.
             if "not a git repository" in reason:
                 raise RevisionError(
@@ -68,7 +68,7 @@ class Repository:
                     " clone"
                 )
             raise RevisionError(f"{self.directory}: {reason}")
-        return done.stdout
+        return completed.stdout
 
     def text(self, *arguments: str) -> str:
         """Returns the standard output without the last line break. Raises RevisionError."""
@@ -116,7 +116,7 @@ class Repository:
         # needs.
         with TemporaryFile(prefix="gitops-dsf-") as answer:
             try:
-                done = subprocess.run(
+                completed = subprocess.run(
                     ["git", "-C", str(self.directory), "cat-file", "--batch", "--buffer"],
                     stdout=answer,
                     stderr=subprocess.PIPE,
@@ -128,8 +128,8 @@ class Repository:
                 raise RevisionError(
                     "git is not installed or not on PATH; objects are read with it"
                 ) from error
-            if done.returncode != 0:
-                reason = git_message(done) or "git cat-file failed"
+            if completed.returncode != 0:
+                reason = git_message(completed) or "git cat-file failed"
                 raise RevisionError(f"{self.directory}: {reason}")
             answer.seek(0)
             for _ in objects:
@@ -200,10 +200,10 @@ class Repository:
         self.text("rev-parse", "--git-dir")
         # A revision comes from the command line, and may begin like an option. ^{commit} makes a
         # tag the commit that it names.
-        done = self.attempt(
+        completed = self.attempt(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
         )
-        return done.stdout.decode().strip() if done.returncode == 0 else None
+        return completed.stdout.decode().strip() if completed.returncode == 0 else None
 
 
 def _environment() -> dict[str, str]:

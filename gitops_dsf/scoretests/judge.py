@@ -136,11 +136,11 @@ def _judge_score(
         resource = scorer.resource_name
         item_name = item_name or only_item(scorer)
     moment = seconds(expected.at)
-    got = _state(replayed.score(resource, item_name, expected.cluster, at=moment))
+    observed = _state(replayed.score(resource, item_name, expected.cluster, at=moment))
     # People write either a value or a state, and the failure points to what they wrote.
     field = "value" if expected.state is None else "state"
     wanted = str(expected.value) if expected.state is None else expected.state
-    if got == wanted:
+    if observed == wanted:
         return
     # A scorer with one item usually names it like its object: then one name says all.
     subject = f"score {item_name} on {expected.cluster} at {expected.at}"
@@ -153,7 +153,7 @@ def _judge_score(
         test.at("spec", "expect", "scores", index, field),
         subject,
         expected=wanted,
-        got=got,
+        got=observed,
         reasons=tuple(reasons),
     )
 

@@ -46,7 +46,7 @@ async def test_a_forge_that_trickles_is_given_up(forge: PageServer, head: bytes)
 async def test_all_requests_together_have_a_limit(forge: PageServer) -> None:
     """A forge with many slow pages of comments holds no pipeline either."""
     forge.pages["/"] = lambda handler: _trickle(forge, handler, head=b"HTTP/1.1 200 OK\r\nX: ")
-    send = Sender("s3cret", seconds=0.1, left=0.15)
+    send = Sender("s3cret", seconds=0.1, seconds_left=0.15)
     for within in ("0.1", r"0\.0"):
         with pytest.raises(ForgeError, match=rf"within {within}"):
             await send("GET", f"{forge.url}/", sign=_sign, body=None)

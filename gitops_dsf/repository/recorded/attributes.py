@@ -33,10 +33,10 @@ def changed_by_git(
         return
     options = ("-z", "--stdin") if index is None else ("--cached", "-z", "--stdin")
     names = b"".join(name.encode(errors="surrogateescape") + b"\0" for name in texts)
-    done = repository.attempt("check-attr", *options, *_ATTRIBUTES, stdin=names, index=index)
-    if done.returncode != 0:
-        raise RevisionError(git_message(done))
-    fields = list(map(decoded, done.stdout.split(b"\0")[:-1]))
+    completed = repository.attempt("check-attr", *options, *_ATTRIBUTES, stdin=names, index=index)
+    if completed.returncode != 0:
+        raise RevisionError(git_message(completed))
+    fields = list(map(decoded, completed.stdout.split(b"\0")[:-1]))
     findings = []
     # Git lists three fields for each file and attribute.
     for path, attribute, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):

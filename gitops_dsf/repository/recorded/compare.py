@@ -78,10 +78,10 @@ class _FileNames:
 def _index(repository: Repository) -> list[Entry]:
     """The entries of the index in the source folders of a fleet. Raises RevisionError."""
     options = ("-z", "--stage", "-t", "--", SETTINGS_FILE, *FOLDERS)
-    done = repository.attempt("ls-files", *options, index=repository.index_of_hook())
-    if done.returncode != 0:
-        raise RevisionError(git_message(done))
-    return index_entries(done.stdout)
+    completed = repository.attempt("ls-files", *options, index=repository.index_of_hook())
+    if completed.returncode != 0:
+        raise RevisionError(git_message(completed))
+    return index_entries(completed.stdout)
 
 
 def _absent(root: Path, entry: Entry) -> Diagnostic:

@@ -42,8 +42,10 @@ def misplaced(root: Path, settings: Document | None) -> Iterator[Diagnostic]:
 def _is_clone_of(root: Path, url: str) -> bool:
     """Whether a remote of the repository has this URL. False if git does not say."""
     try:
-        done = Repository(directory=root).attempt("config", "--get-regexp", r"^remote\..*\.url$")
+        completed = Repository(directory=root).attempt(
+            "config", "--get-regexp", r"^remote\..*\.url$"
+        )
     except RevisionError:
         return False
-    remotes = [decoded(line).partition(" ")[2] for line in done.stdout.splitlines()]
+    remotes = [decoded(line).partition(" ")[2] for line in completed.stdout.splitlines()]
     return any(names_same_repository(url, remote) for remote in remotes)

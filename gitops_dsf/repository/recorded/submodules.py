@@ -106,8 +106,10 @@ def _registered(repository: Repository, commit: str | None) -> set[str]:
     options = ("--file", str(repository.top / ".gitmodules"))
     if commit is not None:
         options = ("--blob", f"{commit}:.gitmodules")
-    done = repository.attempt("config", *options, "-z", "--get-regexp", r"^submodule\..*\.path$")
-    return {decoded(line.partition(b"\n")[2]) for line in done.stdout.split(b"\0")[:-1]}
+    completed = repository.attempt(
+        "config", *options, "-z", "--get-regexp", r"^submodule\..*\.path$"
+    )
+    return {decoded(line.partition(b"\n")[2]) for line in completed.stdout.split(b"\0")[:-1]}
 
 
 def _hint(repository: Repository, inner: Repository, entry: Entry) -> str:

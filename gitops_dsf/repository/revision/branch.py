@@ -70,10 +70,10 @@ def fetch_branch(directory: Path, name: str, *, seconds: float | None = None) ->
     refs = f"+refs/heads/{name}:refs/remotes/{remote}/{name}"
     options = ("--quiet", "--no-tags", *repository.as_shallow)
     try:
-        done = repository.attempt("fetch", *options, remote, refs, seconds=seconds)
+        completed = repository.attempt("fetch", *options, remote, refs, seconds=seconds)
     except RevisionError as error:
         return str(error)
-    if done.returncode == 0:
+    if completed.returncode == 0:
         return ""
-    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    lines = completed.stderr.decode(errors="replace").strip().splitlines()
     return lines[0].removeprefix("fatal: ") if lines else "git fetch failed"

@@ -83,9 +83,9 @@ class _Writer:
         with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
             # Git can read attributes from an index, and since 2.40 only from a commit.
             index = Path(scratch, "index")
-            done = repository.attempt("read-tree", commit, index=index)
-            if done.returncode != 0:
-                raise RevisionError(git_message(done))
+            completed = repository.attempt("read-tree", commit, index=index)
+            if completed.returncode != 0:
+                raise RevisionError(git_message(completed))
             for finding in changed_by_git(repository, texts, index=index):
                 yield replace(finding, position=Position(file=f"{within}{finding.position.file}"))
         for entry in submodules:

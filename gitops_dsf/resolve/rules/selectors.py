@@ -170,7 +170,7 @@ def _holders(model: type[Authored]) -> tuple[tuple[str, str], ...]:
 def _can_hold(annotation: object) -> bool:
     """Whether a value of a type can be or have a selector."""
     if inside := get_args(annotation):
-        return any(_can_hold(each) for each in inside)
+        return any(_can_hold(argument) for argument in inside)
     if not isinstance(annotation, type):
         return False
     if issubclass(annotation, LabelSelector):
