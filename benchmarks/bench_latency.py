@@ -304,7 +304,7 @@ def prepared() -> Iterator[tuple[Installation, Callable[[bool], AbstractContextM
 def observing(
     hub: Client, *, exporter: LoadExporter, queries: Path, paced: bool
 ) -> Iterator[Bench]:
-    """Follows the hub."""
+    """Follows everything on the hub that a move changes, for one run."""
     with ExitStack() as stack:
 
         def watch(kind: str, namespace: str | None = "argocd") -> Watch:

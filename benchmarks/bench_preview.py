@@ -280,9 +280,7 @@ def chosen_after(pair: VerdictPair) -> frozenset[str]:
 
 
 def is_decided_without_bounds(pair: VerdictPair, head: CheckedFleet, name: str) -> bool:
-    """Whether the decision is known if a changed score can be anything that its scorer
-    publishes.
-    """
+    """Whether the decision is known even if a changed score can be anything."""
     if pair.after is None:
         return True
     # `exists`: each cluster has a score of it, and so it has a new one, whichever that is.

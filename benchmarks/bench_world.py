@@ -64,7 +64,7 @@ def _day(what: str, order: Order, *, goal: float) -> Iterator[Figure]:
 
 
 def _what_happened(result: Result) -> str:
-    """In an hour of it."""
+    """What a note says of a world: how many writes an hour of it has."""
     counts = result.counts
     decisions = counts.get("write placementdecisions", 0) / result.hours
     scores = counts.get("write addonplacementscores", 0) / result.hours

@@ -120,7 +120,7 @@ def memory(pid: int, kind: str = "VmHWM") -> float:
 
 
 def run(command: Sequence[str]) -> Cost:
-    """Runs a program.
+    """Runs a program, and measures it.
 
     Exits with what it printed when it fails, because its figures mean nothing.
     """

@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def emptied(folder: Path) -> Iterator[Path]:
-    """Locks the folder.
+    """Empties the folder of an earlier demo, and locks it until the end of the block.
 
     Raises GitopsDsfError if it holds anything else, or another demo runs in it.
     """

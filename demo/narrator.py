@@ -30,7 +30,7 @@ class Narrator:
         self._styled = out.isatty() and "NO_COLOR" not in os.environ
 
     def step(self, title: str) -> None:
-        """Starts a step."""
+        """Starts a step of the story, with its number and a title."""
         self._step += 1
         number = self._style("1;36", f"[{self._step}/{self._steps}]")
         self.plain(f"\n{number} {self._style('1', title)}")

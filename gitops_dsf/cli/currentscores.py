@@ -104,12 +104,12 @@ def _instead(stored: CurrentScores | None, in_snapshot: CurrentScores) -> Curren
 
 
 def _in_snapshot(
-    asked: Sequence[RawQuestion], snapshot: Snapshot, *, today: float
+    questions: Sequence[RawQuestion], snapshot: Snapshot, *, today: float
 ) -> CurrentScores:
     """The raw scores that were written beside the published ones, such as on the state branch."""
     exported: dict[str, ByCluster] = {}
     answers: list[RawScorerAnswer] = []
-    for question in asked:
+    for question in questions:
         by_cluster = _only(snapshot.raw_scores.get(question.score_name, {}), question.clusters)
         by_cluster = _of_its_time(by_cluster, snapshot)
         if by_cluster:
@@ -184,26 +184,26 @@ class _Reading:
             # the time ends, most of the answers are there.
             if exported:
                 await self._read_exported(store, exported)
-            for asked in anew:
-                await self._read_anew(store, asked)
+            for question in anew:
+                await self._read_anew(store, question)
 
-    async def _read_exported(self, store: "MetricStore", asked: Sequence[RawQuestion]) -> None:
+    async def _read_exported(self, store: "MetricStore", questions: Sequence[RawQuestion]) -> None:
         from gitops_dsf.metricstore.currentscores import exported_now
 
-        names = [question.score_name for question in asked]
+        names = [question.score_name for question in questions]
         by_score = await exported_now(
             store, names, cluster_label=self._args.cluster_label, at=self._at
         )
-        for question in asked:
+        for question in questions:
             by_cluster = _only(by_score[question.score_name], question.clusters)
             self._exported[question.resource] = by_cluster
             self._note(question.scorer, len(question.clusters), by_cluster, anew=False)
 
-    async def _read_anew(self, store: "MetricStore", asked: AnewQuestion) -> None:
+    async def _read_anew(self, store: "MetricStore", question: AnewQuestion) -> None:
         from gitops_dsf.hub.raw_series import evaluated
         from gitops_dsf.metricstore.currentscores import evaluated_now
 
-        query = asked.query
+        query = question.query
         by_cluster = await evaluated_now(
             store,
             query.text,
@@ -211,8 +211,8 @@ class _Reading:
             parameters=dict(query.parameters),
             at=self._at,
         )
-        self._anew[asked.resource] = by_cluster
-        self._note(asked.scorer, len(query.clusters), by_cluster, anew=True)
+        self._anew[question.resource] = by_cluster
+        self._note(question.scorer, len(query.clusters), by_cluster, anew=True)
 
     def _note(self, scorer: str, clusters: int, by_cluster: ByCluster, *, anew: bool) -> None:
         self._answers.append(_answer(scorer, clusters, by_cluster, at=self._at, anew=anew))

@@ -237,9 +237,9 @@ def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentPars
 
 
 def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParser:
-    """The parser.
+    """The parser of the command line, in which only the chosen verb has arguments.
 
-    Only the chosen verb has arguments; with ``only``, as the first word, it is alone.
+    With ``only``, as the first word, it has no other verb.
     """
     # Each parser that is made of it has --help of its own, which argparse would refuse twice.
     common = argparse.ArgumentParser(add_help=False)

@@ -1,4 +1,4 @@
-"""Shell completion.
+"""Completes words of the command line in a shell.
 
 Candidates come from the argument parsers, so a new verb needs no change here. A shell waits for the
 answer at every TAB, so names are searched for in texts, and nothing is parsed.

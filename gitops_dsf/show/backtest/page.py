@@ -195,8 +195,8 @@ def _anchor(number: int) -> str:
     return f"placement-{number + 1}"
 
 
-def _index_note(shown: Sequence[_ShownPlacement]) -> str:
-    if len(shown) > MAX_CHARTS:
+def _index_note(placements: Sequence[_ShownPlacement]) -> str:
+    if len(placements) > MAX_CHARTS:
         return (
             "Those that moved back and forth most come first."
             f" The first {MAX_CHARTS} have a chart below."
@@ -204,10 +204,10 @@ def _index_note(shown: Sequence[_ShownPlacement]) -> str:
     return "Those that moved back and forth most come first."
 
 
-def _index(head: RevisionResult, shown: Sequence[_ShownPlacement]) -> Sequence[_IndexRow]:
+def _index(head: RevisionResult, placements: Sequence[_ShownPlacement]) -> Sequence[_IndexRow]:
     """All Placements, with the anchors of their charts."""
     rows: list[_IndexRow] = []
-    for number, (key, before, after) in enumerate(shown):
+    for number, (key, before, after) in enumerate(placements):
         moves = str(after.moves)
         if before is not None:
             moves += f" (was {before.moves})"

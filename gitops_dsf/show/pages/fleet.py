@@ -147,7 +147,7 @@ class _RecordRow(NamedTuple):
 
 
 def fleet_page(fleet: Fleet) -> str:
-    """The whole page."""
+    """The page of a fleet: applications, moves, scores and settings, as HTML in one file."""
     view = fleet.overview
     snapshot = view.inputs.snapshot
     problems: list[DoctorFinding] = []

@@ -35,9 +35,9 @@ from gitops_dsf.views.status.inputs import HubPart
 
 @dataclass(frozen=True)
 class Check:
-    """A check.
+    """A check of `doctor`: a function, and what must have been read before it runs.
 
-    Its function sees only what could be read: without its needs it is reported as unknown.
+    Without that it is reported as unknown, so the function sees only what could be read.
     """
 
     id: str

@@ -10,22 +10,22 @@ HubObject = Mapping[str, Any]
 VERSION_LABEL: Final = "app.kubernetes.io/version"
 
 
-def name_of(item: HubObject) -> str:
-    return str(item["metadata"]["name"])
+def name_of(hub_object: HubObject) -> str:
+    return str(hub_object["metadata"]["name"])
 
 
-def namespace_of(item: HubObject) -> str:
-    return str(item["metadata"].get("namespace") or "")
+def namespace_of(hub_object: HubObject) -> str:
+    return str(hub_object["metadata"].get("namespace") or "")
 
 
-def key_of(item: HubObject) -> str:
-    """`namespace/name`."""
-    return f"{namespace_of(item)}/{name_of(item)}"
+def key_of(hub_object: HubObject) -> str:
+    """The `namespace/name` of an object."""
+    return f"{namespace_of(hub_object)}/{name_of(hub_object)}"
 
 
-def condition(item: HubObject, kind: str) -> HubObject | None:
+def condition(hub_object: HubObject, kind: str) -> HubObject | None:
     """The condition of a type; None if the object does not have it."""
-    conditions: Sequence[HubObject] = (item.get("status") or {}).get("conditions") or ()
+    conditions: Sequence[HubObject] = (hub_object.get("status") or {}).get("conditions") or ()
     for candidate in conditions:
         if candidate.get("type") == kind:
             return candidate

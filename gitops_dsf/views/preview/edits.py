@@ -64,9 +64,7 @@ class PlacementChange(Struct, frozen=True, kw_only=True):
 
     @property
     def edit(self) -> SourceChange:
-        """The same without its own name and revision, so that it can be equal to that of another
-        Placement.
-        """
+        """The change as one that other Placements can share: without its own name and revision."""
         return SourceChange(
             kind="Placement",
             names=(self.placement,),

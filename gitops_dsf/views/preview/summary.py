@@ -32,7 +32,7 @@ class Count(Struct, frozen=True, kw_only=True):
 
 
 class ClusterCount(Count, frozen=True, kw_only=True):
-    """The inventory."""
+    """How many clusters of the inventory come, go and change, and which."""
 
     joined: tuple[str, ...]
     left: tuple[str, ...]
@@ -47,7 +47,7 @@ class ClusterCount(Count, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The numbers."""
+    """How many objects of each kind come, go and change."""
 
     scorers: Count
     clusters: ClusterCount

@@ -61,7 +61,7 @@ class ClusterPoints(Struct, frozen=True):
 
 
 class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One Placement."""
+    """One Placement: its decision, its clusters, and how they rank."""
 
     placement: str
     """namespace/name."""

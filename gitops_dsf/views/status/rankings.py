@@ -28,7 +28,7 @@ def rankings(
 
     A Placement that names no prioritizer ranks by Balance, as OCM does.
     """
-    found: dict[str, tuple[RankedBy, ...]] = {}
+    by_placement: dict[str, tuple[RankedBy, ...]] = {}
     for placement in placements:
         ranked: list[RankedBy] = []
         try:
@@ -44,5 +44,5 @@ def rankings(
             elif prioritizer.resource != MOVES_SCORE:
                 is_external = (prioritizer.resource, prioritizer.score) in external
                 ranked.append(RankedBy(prioritizer.name, "AddOn" if is_external else "Scorer"))
-        found[placement.key] = tuple(ranked)
-    return found
+        by_placement[placement.key] = tuple(ranked)
+    return by_placement

@@ -118,5 +118,5 @@ def _deletion(
         )
 
 
-def _metadata(item: HubObject) -> Metadata:
-    return msgspec.convert(item["metadata"], Metadata)
+def _metadata(hub_object: HubObject) -> Metadata:
+    return msgspec.convert(hub_object["metadata"], Metadata)

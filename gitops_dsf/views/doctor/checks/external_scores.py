@@ -45,15 +45,15 @@ def scores(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         yield ok("no Placement ranks by scores of other add-ons")
 
 
-def _well(facts: DoctorFacts, name: str, resource: str, there: Presence) -> str:
-    clusters = plural(len(there.published), "cluster")
-    if not there.endless:
+def _well(facts: DoctorFacts, name: str, resource: str, presence: Presence) -> str:
+    clusters = plural(len(presence.published), "cluster")
+    if not presence.endless:
         return f"{name} is on {clusters}"
     # Without an end nothing tells a dead publisher from one whose value stays the same.
     oldest: dict[str, float] = {}
     for score_object in facts.of(FactSource.EXTERNAL_SCORES):
         metadata = score_object["metadata"]
-        if metadata.get("name") == resource and metadata.get("namespace") in there.endless:
+        if metadata.get("name") == resource and metadata.get("namespace") in presence.endless:
             changed = _changed(metadata)
             if changed is not None:
                 oldest[metadata["namespace"]] = changed

@@ -1,6 +1,6 @@
-"""Checks Kueue, where Placements order clusters for its jobs: whether it reads the order, and
-whether each MultiKueueConfig is ours and has every decided cluster.
+"""Checks Kueue, where Placements order clusters for its jobs.
 
+Whether it reads the order, and whether each MultiKueueConfig is ours and has every decided cluster.
 The facts about Kueue are those of version 0.19.2.
 """
 

@@ -50,12 +50,12 @@ def _left(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     others = {_ScoreKey(cluster, name) for cluster, name in facts.inputs.foreign}
     for view in facts.overview.scorers:
         name = view.scorer.resource
-        left = sorted(c for c in view.published if _ScoreKey(c, name) not in others)
-        if left:
+        clusters = sorted(c for c in view.published if _ScoreKey(c, name) not in others)
+        if clusters:
             yield warning(
-                f"AddOnPlacementScore {name} is of our agent on {names_text(left)}: upstream's"
+                f"AddOnPlacementScore {name} is of our agent on {names_text(clusters)}: upstream's"
                 " agent does not renew its validUntil, so it expires and counts as 0",
-                facts.in_each(left[:MAX_COMMANDS], "delete", SCORE_PLURAL, name),
+                facts.in_each(clusters[:MAX_COMMANDS], "delete", SCORE_PLURAL, name),
             )
 
 

@@ -75,12 +75,13 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 def _chosen(facts: DoctorFacts, *, is_running: bool) -> Iterator[DoctorFinding]:
     """What delivery.mode UpstreamController needs, and what of ours would write beside it."""
-    left = sorted(map(namespace_of, facts.of(FactSource.OUR_WORKS)))
-    if left:
+    # A ManifestWork lives in the namespace of its cluster, which has the cluster's name.
+    clusters = sorted(map(namespace_of, facts.of(FactSource.OUR_WORKS)))
+    if clusters:
         yield error(
             f"delivery.mode is UpstreamController, and our ManifestWork {WORK_NAME} is left on"
-            f" {names_text(left)}: the last writer of the scoring ConfigMap wins",
-            facts.in_each(left[:MAX_COMMANDS], "delete", "manifestwork", WORK_NAME),
+            f" {names_text(clusters)}: the last writer of the scoring ConfigMap wins",
+            facts.in_each(clusters[:MAX_COMMANDS], "delete", "manifestwork", WORK_NAME),
         )
     if _is_addon(facts, ADDON_NAME):
         yield error(
