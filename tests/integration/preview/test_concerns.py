@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.integration.preview.gitfleet import GitFleet, Run, scorer, settings
+from tests.integration.preview.gitfleet import GitFleet, Run, application, scorer, settings
 from tests.integration.preview.test_surroundings import placement
 from tests.support.rendering import metric_source
 
@@ -39,6 +39,27 @@ def test_an_application_that_goes_is_named(fleet: GitFleet, run: Run) -> None:
         "- rendered/argocd no longer has Application gitops-dsf-works-01,"
         " which Argo CD leaves on the hub: delete it there"
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_told"),
+    [
+        ("ManifestWork", "UpstreamController", True),
+        ("UpstreamController", "UpstreamController", False),
+        ("UpstreamController", "ManifestWork", False),
+    ],
+)
+def test_scores_that_our_agents_leave_to_upstreams_are_named(
+    fleet: GitFleet, run: Run, before: str, after: str, is_told: bool
+) -> None:
+    plain = scorer("cpu")
+    del plain["spec"]["scoreRange"]
+    fleet.write("scorers/cpu.yaml", plain)
+    fleet.write("apps/guestbook.yaml", application("guestbook", onMissingScore="Exclude"))
+    fleet.write("gitops-dsf.yaml", settings(delivery={"mode": before}))
+    fleet.commit("before")
+    fleet.write("gitops-dsf.yaml", settings(delivery={"mode": after}, allowUnmatchedSelectors=True))
+    assert ("do not renew the validUntil that ours wrote" in run.shown(fleet)) is is_told
 
 
 FREE = {"query": "cpu_available_ratio", "range": 600, "step": 60}

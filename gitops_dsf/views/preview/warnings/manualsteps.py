@@ -23,6 +23,14 @@ def manual_step_warnings(
     yield from _bootstrap_warnings(base, head)
     if head.repository.spec.delivers_works:
         yield from _agent_warnings(base, head, snapshot)
+    elif base.repository.spec.delivers_works:
+        # Upstream's agent replaces the items of a score, and nothing besides
+        # (dynamic-scoring-framework v0.1.0, pkg/dynamic_scoring_agent/agent.go).
+        yield (
+            "upstream's agents will publish the scores, and do not renew the validUntil that ours"
+            " wrote: after the sync delete the AddOnPlacementScores of our agents, else they expire"
+            " and count as 0; gitops-dsf doctor names them, and what else of ours is left"
+        )
     yield from _binding_warnings(base, head)
 
 
