@@ -14,7 +14,6 @@ from gitops_dsf.repository.load import Known
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.revision.base import Base, find_base
 from gitops_dsf.repository.revision.checkout import checkout
-from gitops_dsf.repository.revision.tree import paths_at
 from gitops_dsf.repository.safefolder import SafeFolder
 
 
@@ -50,7 +49,7 @@ def side_at(base: Base, commit: str, known: Known) -> Side:
         if not has_sources and not sources.diagnostics:
             return Side(fleet=None, errors=(), absent=True)
         checked = check(sources.root, known=known, also=sources.diagnostics)
-        return _side(checked, files=tuple(paths_at(base.repository, commit, RENDERED)))
+        return _side(checked, files=sources.rendered)
 
 
 def side_on_disk(directory: Path, known: Known) -> Side:

@@ -196,14 +196,16 @@ class Repository:
 
         Raises RevisionError outside of a repository.
         """
-        # Outside of a repository the command below fails, too, as if there were no such commit.
-        self.text("rev-parse", "--git-dir")
         # A revision comes from the command line, and may begin like an option. ^{commit} makes a
         # tag the commit that it names.
         completed = self.attempt(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
         )
-        return completed.stdout.decode().strip() if completed.returncode == 0 else None
+        if completed.returncode == 0:
+            return completed.stdout.decode().strip()
+        # Outside of a repository it fails, too, as if there were no such commit.
+        self.text("rev-parse", "--git-dir")
+        return None
 
 
 def _environment() -> dict[str, str]:

@@ -61,14 +61,10 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     if own is None:
         # A branch without commits has nothing in common with the revision.
         return Base(repository=repository, commit=commit, revision=revision)
-    merge_bases = repository.attempt("merge-base", "--all", "--end-of-options", commit, own)
-    # Git exits with 1 if there is no merge base.
-    if merge_bases.returncode not in {0, 1}:
-        reason = git_message(merge_bases)
-        raise RevisionError(reason)
-    # There can be several. The first is the one that git merge-base names without --all.
-    bases = merge_bases.stdout.decode().split()
-    if repository.is_shallow and _may_be_newer(repository, commit, own, bases):
+    bases = _merge_bases(repository, commit, own)
+    # If one side has all of the other, nothing that a clone lacks is newer.
+    is_whole = commit in bases or own in bases
+    if not is_whole and repository.is_shallow and _may_be_newer(repository, commit, own, bases):
         raise RevisionError(
             f"this clone is shallow, and may lack the commit where {revision} and {head} part; run"
             f" `{git_command(directory)} fetch --unshallow {remote_of(repository)}`, or"
@@ -86,14 +82,27 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     return Base(repository=repository, commit=bases[0], revision=revision, note=note)
 
 
+def _merge_bases(repository: Repository, commit: str, head: str) -> Sequence[str]:
+    """All merge bases. The first is the one that `git merge-base` names without --all.
+
+    Raises RevisionError.
+    """
+    if commit == head:
+        return (commit,)
+    completed = repository.attempt("merge-base", "--all", "--end-of-options", commit, head)
+    # Git exits with 1 if there is no merge base.
+    if completed.returncode not in {0, 1}:
+        reason = git_message(completed)
+        raise RevisionError(reason)
+    return completed.stdout.decode().split()
+
+
 def _may_be_newer(repository: Repository, commit: str, head: str, bases: Sequence[str]) -> bool:
     """Whether a merge base newer than these may be in the history that a shallow clone lacks.
 
     `git merge-base` takes the commits where the history was cut for the first ones. It is right if
     none of these can be reached from a side, except through what it found.
     """
-    if commit in bases or head in bases:
-        return False
     cuts = repository.directory / repository.text("rev-parse", "--git-path", "shallow")
     try:
         first_commits = cuts.read_text("ascii").split()

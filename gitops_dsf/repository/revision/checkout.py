@@ -25,6 +25,8 @@ class Checkout:
 
     root: Path
     """Has the YAML files and symbolic links of the fleet, without rendered/."""
+    rendered: tuple[tuple[str, bool], ...]
+    """Paths of the commit's files in rendered/, and whether each is a regular file."""
     diagnostics: tuple[Diagnostic, ...]
     """Findings about sources that the commit has and the folder lacks, or that attributes of git
     change.
@@ -45,7 +47,7 @@ def checkout(repository: Repository, commit: str) -> Iterator[Checkout]:
         root = Path(scratch).resolve()
         writer = _Writer(root=root)
         diagnostics = tuple(writer.extract(repository, commit, prefix=repository.prefix))
-        yield Checkout(root=root, diagnostics=diagnostics)
+        yield Checkout(root=root, rendered=tuple(writer.rendered), diagnostics=diagnostics)
 
 
 class _Writer:
@@ -55,6 +57,7 @@ class _Writer:
         self._root = root
         self._folders: set[Path] = set()
         """Folders that exist, with no symbolic link on the way."""
+        self.rendered: list[tuple[str, bool]] = []
 
     def extract(
         self, repository: Repository, commit: str, *, prefix: str = "", within: str = ""
@@ -64,31 +67,28 @@ class _Writer:
         `prefix` is the folder of the fleet in the repository, and `within` the folder of a
         submodule in the fleet; both are empty or end with a slash.
         """
-        files: list[Entry] = []
-        submodules: list[Entry] = []
-        for entry in entries_of(repository, commit, prefix):
+        entries = entries_of(repository, commit, prefix)
+        for entry in entries:
             path = f"{within}{entry.path}"
-            if entry.mode == SUBMODULE:
-                if may_hold_sources(path):
-                    submodules.append(entry)
-            elif _is_needed(entry, path):
-                files.append(entry)
+            _check(path)
+            if path.startswith(f"{_RENDERED}/"):
+                self.rendered.append((path.removeprefix(f"{_RENDERED}/"), entry.mode in REGULAR))
         texts: dict[str, str] = {}
+        files = [entry for entry in entries if _is_needed(entry, f"{within}{entry.path}")]
         for entry, content in contents_of(repository, files):
             path = f"{within}{entry.path}"
             self._write(path, content, is_link=entry.mode == SYMLINK)
             if entry.mode != SYMLINK and is_source(path):
                 # Only the attribute `ident` needs the text, and only where it has `$Id$`.
                 texts[entry.path] = content.decode(errors="replace") if b"$Id" in content else ""
-        with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
-            # Git can read attributes from an index, and since 2.40 only from a commit.
-            index = Path(scratch, "index")
-            completed = repository.attempt("read-tree", commit, index=index)
-            if completed.returncode != 0:
-                raise RevisionError(git_message(completed))
+        # The entries are not those of the folders above.
+        may_have_attributes = bool(prefix) or any(map(_has_attributes, entries))
+        with _attributes_of(repository, commit if may_have_attributes else None) as index:
             for finding in changed_by_git(repository, texts, index=index):
                 yield replace(finding, position=Position(file=f"{within}{finding.position.file}"))
-        for entry in submodules:
+        for entry in entries:
+            if entry.mode != SUBMODULE or not may_hold_sources(f"{within}{entry.path}"):
+                continue
             inner = submodule(repository.directory / entry.path, entry.object)
             if inner is None:
                 yield unfilled(repository, entry, prefix=within, commit=commit)
@@ -96,9 +96,6 @@ class _Writer:
                 yield from self.extract(inner, entry.object, within=f"{within}{entry.path}/")
 
     def _write(self, name: str, content: bytes, *, is_link: bool) -> None:
-        # Git writes neither of these, but such tree objects can be made by hand.
-        if any(part in {"", ".", ".."} or part.lower() == ".git" for part in name.split("/")):
-            raise RevisionError(f"the revision holds {name!r}, which is an invalid path")
         path = self._root / name
         try:
             if path.parent not in self._folders:
@@ -119,6 +116,33 @@ class _Writer:
             raise RevisionError(
                 f"the revision holds {name!r}, which cannot be written: {reason}"
             ) from error
+
+
+@contextmanager
+def _attributes_of(repository: Repository, commit: str | None) -> Iterator[Path]:
+    """Context manager for an index with the attributes of a commit, or with none.
+
+    Git can read attributes from an index, and only since 2.40 from a commit. Raises RevisionError.
+    """
+    with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
+        # To git, an index that is not there is empty.
+        index = Path(scratch, "index")
+        if commit is not None:
+            completed = repository.attempt("read-tree", commit, index=index)
+            if completed.returncode != 0:
+                raise RevisionError(git_message(completed))
+        yield index
+
+
+def _has_attributes(entry: Entry) -> bool:
+    return entry.path.rpartition("/")[2] == ".gitattributes"
+
+
+def _check(name: str) -> None:
+    """Raises RevisionError for a name that git itself would write into no tree."""
+    # Such tree objects can be made by hand.
+    if any(part in {"", ".", ".."} or part.lower() == ".git" for part in name.split("/")):
+        raise RevisionError(f"the revision holds {name!r}, which is an invalid path")
 
 
 def _is_needed(entry: Entry, path: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gitops_dsf.repository.git import Repository, RevisionError
-from gitops_dsf.repository.recorded.entries import REGULAR, Entry, tree_entries
+from gitops_dsf.repository.recorded.entries import Entry, tree_entries
 
 
 def entries_of(repository: Repository, commit: str, prefix: str = "") -> list[Entry]:
@@ -30,12 +30,3 @@ def contents_of(repository: Repository, entries: Sequence[Entry]) -> Iterator[tu
                 " clone again"
             )
         yield entry, content
-
-
-def paths_at(repository: Repository, commit: str, folder: str) -> Iterator[tuple[str, bool]]:
-    """The paths in a folder of the fleet, and whether each is a regular file.
-
-    Raises RevisionError.
-    """
-    for entry in entries_of(repository, commit, f"{repository.prefix}{folder}/"):
-        yield entry.path, entry.mode in REGULAR

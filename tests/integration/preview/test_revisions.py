@@ -1,7 +1,10 @@
 """Which base is compared with, and that it is read from git objects alone."""
 
 import shutil
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -313,17 +316,37 @@ def test_attributes_of_archives_hide_nothing(fleet: GitFleet, run: Run) -> None:
     assert summary["works"] == {"added": 0, "removed": 1, "changed": 3, "total": 3}
 
 
+@pytest.mark.parametrize(
+    ("folder", "place"),
+    [("", ".gitattributes"), ("", "scorers/.gitattributes"), ("platform/fleet", ".gitattributes")],
+)
 def test_attributes_that_change_what_is_read_are_found_in_the_base(
-    fleet: GitFleet, run: Run
+    tmp_path: Path, run: Run, folder: str, place: str
 ) -> None:
     """The change that takes them away can be merged."""
-    (fleet.path / ".gitattributes").write_text(
-        "scorers/*.yaml filter=lfs\nclusters/*.yaml eol=crlf ident\n"
-    )
+    fleet = GitFleet(tmp_path / "repository", folder=folder)
+    (fleet.top / place).write_text("cpu.yaml filter=lfs\nfleet.yaml eol=crlf ident\n")
     fleet.commit("with a filter")
-    fleet.remove(".gitattributes")
+    fleet.git("rm", "--quiet", place)
     [finding], head = errors(run, fleet.path)
     assert (finding["file"], finding["code"], head) == ("scorers/cpu.yaml", "DSF037", [])
+
+
+def test_a_preview_starts_few_processes(
+    fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes milliseconds, and on Windows ten times as many."""
+    started: list[str] = []
+    begin = subprocess.Popen.__init__
+
+    def counted(self: Any, words: Sequence[str], *more: Any, **how: Any) -> None:
+        started.append(next(word for word in words[3:] if not word.startswith("-")))
+        begin(self, words, *more, **how)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", counted)
+    run("diff", fleet.path, "--base", "main")
+    of_the_base = ["rev-parse", "rev-parse", "rev-parse", "ls-tree", "cat-file", "check-attr"]
+    assert started == [*of_the_base, "ls-files", "check-attr"]
 
 
 def test_what_the_base_has_twice_in_one_place(fleet: GitFleet, run: Run) -> None:
