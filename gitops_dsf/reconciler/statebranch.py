@@ -83,6 +83,8 @@ class StateBranchController:
         self._settings = settings
         self._namespaces = namespaces
         self._raw = raw
+        self._tip: str | None = None
+        """The commit of the branch that was looked at last."""
         self._seen_at = float("nan")
         """When the snapshot on the branch was taken, in seconds since 1970 by the hub's clock."""
         self._board = b""
@@ -118,15 +120,9 @@ class StateBranchController:
         if tip is not None:
             # If the branch moves after this, the push will be refused.
             tip = await clone.fetch(branch)
-            names = await clone.names(tip)
-            self._check_is_snapshot(names)
-            seen_at = await clone.committed_at(tip)
-            if not self._board and BOARD_FILE in names:
-                # Of the leader before, so that a new one does not write it at once.
-                self._board = await clone.read(tip, BOARD_FILE)
-                self._board_at = seen_at.timestamp()
-            age = datetime.fromtimestamp(self._api.now(), tz=UTC) - seen_at
-            self._seen_at = seen_at.timestamp()
+            if tip != self._tip:
+                await self._look_at(clone, tip)
+            age = timedelta(seconds=self._api.now() - self._seen_at)
         content = await self._files()
         # Git has whole seconds, and the age is computed from the commit.
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
@@ -138,9 +134,22 @@ class StateBranchController:
             return "unchanged"
         # With the commit that was looked at: what somebody pushed meanwhile is not overwritten.
         await clone.push(commit, branch=branch, expected=tip)
+        self._tip = commit
         self._seen_at = now.timestamp()
         LOG.info("snapshot of %d files pushed to branch %s", len(content), branch)
         return "pushed"
+
+    async def _look_at(self, clone: Clone, tip: str) -> None:
+        """Raises RepositoryError for a branch of somebody else, and GitError."""
+        names = await clone.names(tip)
+        self._check_is_snapshot(names)
+        seen_at = (await clone.committed_at(tip)).timestamp()
+        if not self._board and BOARD_FILE in names:
+            # Of the leader before, so that a new one does not write it at once.
+            self._board = await clone.read(tip, BOARD_FILE)
+            self._board_at = seen_at
+        self._seen_at = seen_at
+        self._tip = tip
 
     def _is_news(self, paths: Iterable[str], age: timedelta) -> bool:
         """Whether these changes are worth a push.

@@ -81,6 +81,10 @@ class Clone:
         self._identity = (("user.name", name), ("user.email", mail))
         self._created = False
         self._commits = 0
+        self._seen: dict[str, str] = {}
+        """Branches of the server with the commits at which they were seen last."""
+        self._here: dict[str, str] = {}
+        """Branches with the commits that the clone has of them."""
 
     async def heads(self, *names: str) -> dict[str, str]:
         """Branches of the server with their commits.
@@ -92,19 +96,25 @@ class Clone:
             await self._create()
         out = await self._run("ls-remote", "--heads", _REMOTE, *(_HEADS + name for name in names))
         lines = (line.split("\t", 1) for line in out.splitlines())
-        return {ref.removeprefix(_HEADS): commit for commit, ref in lines}
+        self._seen = {ref.removeprefix(_HEADS): commit for commit, ref in lines}
+        return dict(self._seen)
 
     async def fetch(self, branch: str) -> str:
-        """Fetches the newest commit of a branch.
+        """Fetches the newest commit of a branch, or the one of the last `heads` if it is here.
 
         It comes without its history, and without the contents of files.
         """
+        here = self._here.get(branch)
+        if here is not None and here == self._seen.get(branch):
+            return here
         self._commits += 1
         refs = f"+{_HEADS}{branch}:refs/gitops-dsf/heads/{branch}"
         await self._run(
             "fetch", "--quiet", "--no-tags", "--depth=1", "--filter=blob:none", _REMOTE, refs
         )
-        return await self._run("rev-parse", f"refs/gitops-dsf/heads/{branch}")
+        commit = await self._run("rev-parse", f"refs/gitops-dsf/heads/{branch}")
+        self._here[branch] = commit
+        return commit
 
     async def checkout(self, commit: str, *, folder: str) -> None:
         """Makes the working tree this folder of a fetched commit, without its rendered/."""
@@ -215,6 +225,8 @@ class Clone:
         await self._run(
             "push", "--quiet", "--no-verify", lease, _REMOTE, f"{commit or ''}:{_HEADS}{branch}"
         )
+        if commit is not None:
+            self._here[branch] = commit
 
     async def _run(self, *arguments: str, stdin: bytes = b"", **variables: str) -> str:
         """Standard output without the last line break."""
@@ -280,6 +292,7 @@ class Clone:
         await self._run("remote", "add", _REMOTE, self._url)
         self._created = True
         self._commits = 0
+        self._here.clear()
 
 
 def _summary(output: str) -> str:

@@ -3,15 +3,16 @@
 import asyncio
 import gc
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gitops_dsf.reconciler.git.clone import Clone, working_clone
 from gitops_dsf.reconciler.git.credentials import GitError
-from gitops_dsf.reconciler.git.program import run
+from gitops_dsf.reconciler.git.program import Finished, run
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
@@ -207,12 +208,55 @@ async def test_a_branch_is_replaced_only_under_its_lease(
         await mine.push(second, branch="main", expected=repository.branches()["main"])
 
 
+async def test_only_what_has_moved_is_fetched(
+    mine: Clone, repository: GitRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verbs: list[str] = []
+
+    async def noted(command: Sequence[str], **how: Any) -> Finished:
+        verbs.extend(word for word in command if word == "fetch")
+        return await run(command, **how)
+
+    monkeypatch.setattr("gitops_dsf.reconciler.git.program.run", noted)
+
+    async def fetched(branch: str) -> int:
+        """How often. What comes is always the newest commit."""
+        verbs.clear()
+        await mine.heads(branch)
+        found = await mine.fetch(branch)
+        assert found == repository.branches()[branch]
+        await mine.names(found)
+        return len(verbs)
+
+    assert [await fetched("main") for _ in range(3)] == [1, 0, 0]
+    repository.commit({"a.yaml": "a: 2\n"})
+    assert [await fetched("main") for _ in range(2)] == [1, 0]
+    own = await committed(mine, {"mine.yaml": b"a: 1\n"})
+    await mine.push(own, branch="state", expected=None)
+    assert await fetched("state") == 0
+    # Somebody else pushes after the branches were listed.
+    await mine.heads("main", "state")
+    theirs = repository.commit({"a.yaml": "a: 3\n"})
+    git(
+        "push",
+        "--quiet",
+        "--force",
+        "origin",
+        f"{theirs}:refs/heads/state",
+        folder=repository.clone,
+    )
+    assert await mine.fetch("state") == own
+    with pytest.raises(GitError, match="stale info"):
+        await mine.push(None, branch="state", expected=own)
+    assert await fetched("state") == 1, "the clone was made anew"
+
+
 async def test_a_clone_is_made_anew_after_a_failure_and_before_it_grows(
     mine: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gitops_dsf.reconciler.git.clone.RENEW_AFTER", 2)
-    for _ in range(2):
-        await checked_out(mine)
+    await checked_out(mine)
+    await committed(mine, {"a": b""})
     assert mine.head
     await mine.heads("main")
     assert not mine.head
