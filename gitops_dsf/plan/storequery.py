@@ -14,7 +14,7 @@ from dsf_wire.rawscores import CLUSTER_LABEL
 from dsf_wire.summary import SCORED_BY_API
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import cluster_label as label_on_the_wire
-from gitops_dsf.resolve.promql.labels import keeps_apart
+from gitops_dsf.resolve.promql.mixing import keeps_apart
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 

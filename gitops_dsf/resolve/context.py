@@ -16,13 +16,8 @@ from gitops_dsf.repository.model.external_scores import AddOnScore
 from gitops_dsf.repository.model.repository import NO_SETTINGS, FleetRepository, FleetRepositorySpec
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.external_scores import ExternalScores
-from gitops_dsf.resolve.inventory import (
-    NO_CLUSTERS,
-    ClusterInventory,
-    ResolvedSource,
-    Variant,
-    resolve_source,
-)
+from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
+from gitops_dsf.resolve.metric_sources import ResolvedSource, Variant, resolve_source
 from gitops_dsf.resolve.ranked_scores import BUILT_IN_SPAN
 from gitops_dsf.resolve.scorer import EffectiveScorer, effective, with_variant
 from gitops_dsf.resolve.targets import target_clusters

@@ -25,9 +25,9 @@ from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
-from gitops_dsf.resolve.inventory import Variant
+from gitops_dsf.resolve.metric_sources import Variant
 from gitops_dsf.resolve.promql.check import MAX_QUERY, Checked, check
-from gitops_dsf.resolve.promql.labels import history_seconds
+from gitops_dsf.resolve.promql.history import history_seconds
 from gitops_dsf.urls.defaults import RECEIVER_ORIGIN, SCORING_PATH
 from gitops_dsf.urls.parts import has_path, join, origin, path_of, rooted
 from gitops_dsf.urls.query_apis import instant, is_query_api, query_api_below

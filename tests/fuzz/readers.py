@@ -52,7 +52,8 @@ from gitops_dsf.repository.sources import load
 from gitops_dsf.resolve import findings
 from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.promql.check import check
-from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses, others
+from gitops_dsf.resolve.promql.labels import can_have, others
+from gitops_dsf.resolve.promql.mixing import mixing_clauses
 from gitops_dsf.show.journal import explained_text, log_text
 from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported

@@ -1,1 +1,1 @@
-"""PromQL: where an expression is wrong, which labels its result can have, how far it looks back."""
+"""PromQL: where an expression is wrong, which labels its result has, how far it looks back."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.inventory import ResolvedSource
+from gitops_dsf.resolve.metric_sources import ResolvedSource
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.wording import did_you_mean_one_of, names_text
 

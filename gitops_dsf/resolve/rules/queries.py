@@ -8,7 +8,7 @@ from dsf_wire.query import QueryPart, split
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.promql.check import MAX_QUERY, QueryMistake, tokens
-from gitops_dsf.resolve.promql.labels import mixing_clauses
+from gitops_dsf.resolve.promql.mixing import mixing_clauses
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 

@@ -7,7 +7,7 @@ from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.promql.check import Tree, check
-from gitops_dsf.resolve.promql.labels import MAX_DEPTH, aggregation_name
+from gitops_dsf.resolve.promql.trees import MAX_DEPTH, aggregation_name
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 

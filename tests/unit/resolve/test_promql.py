@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.resolve.promql.check import FUNCTIONS, check
-from gitops_dsf.resolve.promql.labels import can_have, keeps_apart, mixing_clauses
+from gitops_dsf.resolve.promql.labels import can_have
+from gitops_dsf.resolve.promql.mixing import keeps_apart, mixing_clauses
 from tests.support.laws import examples
 from tests.support.repositories import listed
 
