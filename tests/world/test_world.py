@@ -44,7 +44,7 @@ def running(*worlds: str) -> subprocess.Popen[str]:
         "        result = run.run_apart(Order(seed=1, hours=1000, size=size), cpu=0.5)\n"
         "        print(world, result.law, result.what, 0.5 < result.cpu < 10, flush=True)\n"
         "        continue\n"
-        "    order = Order(seed=int(seed), hours=1 / 3, settles=False, size=size, begin=480.0)\n"
+        "    order = Order(seed=int(seed), hours=1 / 4, settles=False, size=size, begin=300.0)\n"
         "    result = run.run_apart(order)\n"
         "    print(world, result.digest or result.what, flush=True)\n"
     )
