@@ -32,7 +32,8 @@ def label_key(key: str) -> bool:
 @lru_cache(maxsize=4096)
 def label_value(value: str) -> bool:
     """Kubernetes' rule: empty, or at most 63 characters of letters, digits, '-', '_' and '.'."""
-    return label_value_error(value) is None
+    # First, because a lone surrogate cannot be encoded, and bytes are counted.
+    return value.isascii() and label_value_error(value) is None
 
 
 def invalid(
