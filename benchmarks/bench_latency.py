@@ -119,7 +119,7 @@ Timeline = Mapping[str, float]
 
 
 @dataclass(kw_only=True)
-class Bench:
+class MovingHub:
     """A hub on which the applications move."""
 
     scores: Watch
@@ -263,7 +263,9 @@ def main() -> int:
 
 
 @contextmanager
-def prepared() -> Iterator[tuple[Installation, Callable[[bool], AbstractContextManager[Bench]]]]:
+def prepared() -> Iterator[
+    tuple[Installation, Callable[[bool], AbstractContextManager[MovingHub]]]
+]:
     """The hub with everything but a reconciler, and what begins to observe it."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -289,7 +291,7 @@ def prepared() -> Iterator[tuple[Installation, Callable[[bool], AbstractContextM
         # Until the API server enforces them, a write can pass that it would refuse.
         installation.wait_for_policies()
 
-        def start(paced: bool) -> AbstractContextManager[Bench]:
+        def start(paced: bool) -> AbstractContextManager[MovingHub]:
             return observing(
                 plane.hub.admin,
                 exporter=exporters[CHANGES],
@@ -303,14 +305,14 @@ def prepared() -> Iterator[tuple[Installation, Callable[[bool], AbstractContextM
 @contextmanager
 def observing(
     hub: Client, *, exporter: LoadExporter, queries: Path, paced: bool
-) -> Iterator[Bench]:
+) -> Iterator[MovingHub]:
     """Follows everything on the hub that a move changes, for one run."""
     with ExitStack() as stack:
 
         def watch(kind: str, namespace: str | None = "argocd") -> Watch:
             return stack.enter_context(Watch(hub, kind, namespace=namespace))
 
-        yield Bench(
+        yield MovingHub(
             scores=watch(SCORE, None),
             ledger=watch("v1/ConfigMap", HUB_NAMESPACE),
             decisions=watch(DECISION),

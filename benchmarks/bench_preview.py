@@ -48,7 +48,7 @@ WIDE = 3500
 
 
 @dataclass(frozen=True)
-class Fleet:
+class PreviewedFleet:
     """A repository on disk, and what its agents have computed last."""
 
     root: Path
@@ -116,7 +116,7 @@ def in_random_fleets(edits: int, seed: int) -> Iterator[Figure]:
     yield Figure("CPU of one preview", 1000 * tally.seconds / tally.previews, unit="ms")
 
 
-def drawn_fleet(root: Path, rng: random.Random) -> Fleet:
+def drawn_fleet(root: Path, rng: random.Random) -> PreviewedFleet:
     names = [f"cluster-{number:02}" for number in range(rng.randint(2, 30))]
     scorers = {}
     raw_scores: dict[str, dict[str, float]] = {}
@@ -147,7 +147,7 @@ def drawn_fleet(root: Path, rng: random.Random) -> Fleet:
     write(root, "apps/all.yaml", *applications)
     for scorer_name, document in scorers.items():
         write(root, f"scorers/{scorer_name}.yaml", document)
-    return Fleet(root, scorers, raw_scores)
+    return PreviewedFleet(root, scorers, raw_scores)
 
 
 def drawn_range(rng: random.Random, top: float) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def checked(root: Path) -> CheckedFleet:
 
 def run_agents(
     fleet: CheckedFleet,
-    of: Fleet,
+    of: PreviewedFleet,
     published: Mapping[str, PublishedScores],
     *,
     now: float,
@@ -227,7 +227,7 @@ def scores_of(agents: Mapping[str, PublishedScores], fleet: CheckedFleet) -> Sco
 
 
 def preview_edit(
-    fleet: Fleet,
+    fleet: PreviewedFleet,
     base: CheckedFleet,
     agents: Mapping[str, PublishedScores],
     rng: random.Random,
@@ -301,7 +301,7 @@ def count_open(pair: VerdictPair, tally: Tally) -> None:
 
 
 def is_wrong(
-    fleet: Fleet,
+    fleet: PreviewedFleet,
     transition: Transition,
     pairs: list[VerdictPair],
     agents: Mapping[str, PublishedScores],

@@ -72,7 +72,7 @@ def wide_hub(*sizes: int) -> Iterator[WideHub]:
             process.stdin.close()
 
 
-class Reconciler:
+class ReconcilerProcess:
     """`gitops-dsf reconcile` as a process, seen from outside."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
@@ -108,7 +108,7 @@ class Reconciler:
 
 
 @contextmanager
-def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
+def reconciler(url: str, folder: Path) -> Iterator[ReconcilerProcess]:
     config = kubeconfig(folder / "kubeconfig", server=url)
     fleet.write(folder / "fleet", clusters=1, scorers=1, applications=0, paced=True)
     settings = folder / "fleet" / "gitops-dsf.yaml"
@@ -128,7 +128,7 @@ def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
         subprocess.Popen(command, stderr=log, env=environment) as process,
     ):
         try:
-            yield Reconciler(process, port)
+            yield ReconcilerProcess(process, port)
         finally:
             process.terminate()
 
@@ -178,13 +178,13 @@ def on_a_wide_hub(clusters: int, scorers: int, paced: int) -> Iterator[Figure]:
         yield Figure("statuses written after the first list", hub.count()[1] - statuses, 0)
 
 
-def _cpu_of_ten_seconds(process: Reconciler) -> float:
+def _cpu_of_ten_seconds(process: ReconcilerProcess) -> float:
     before = process.cpu
     time.sleep(LOOK)
     return (process.cpu - before) * 10 / LOOK
 
 
-def _moving(hub: WideHub, process: Reconciler) -> Iterator[Figure]:
+def _moving(hub: WideHub, process: ReconcilerProcess) -> Iterator[Figure]:
     """Admissions, one after the other, while scores change."""
     hub.send("change")
     hub.send("renew 2000")
@@ -201,7 +201,7 @@ def _moving(hub: WideHub, process: Reconciler) -> Iterator[Figure]:
     yield Figure("peak of memory until then", process.memory("VmHWM"), MEMORY, "MB")
 
 
-def _after_a_list(hub: WideHub, process: Reconciler, scores: int) -> float:
+def _after_a_list(hub: WideHub, process: ReconcilerProcess, scores: int) -> float:
     """Memory after all scores were listed again."""
     before = hub.count()[0]
     end = time.monotonic() + 600

@@ -13,7 +13,7 @@ import time
 
 from dsf_agent.configuration import settings
 from dsf_agent.process import build
-from dsf_agent.process.supervise import Agent, tune
+from dsf_agent.process.supervise import Supervisor, tune
 from dsf_runtime import threads
 
 
@@ -24,7 +24,7 @@ async def main() -> None:
     agent_settings = settings.read(settings.parser().parse_args(flags), {})
     # What dsf_agent.main does before an agent runs; it has no place for a second task.
     threads.use_threads(64)
-    agent = Agent(adapters=build.Adapters(agent_settings))
+    agent = Supervisor(adapters=build.Adapters(agent_settings))
     tune()
     task = asyncio.create_task(agent.run())
     while not agent.server.port:  # noqa: ASYNC110 - the server has no event for it

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from demo.fleet import FleetRepository
+from demo.fleet import FleetClone
 from demo.stage import QUERY_SCORER, SCORERS
 
 APPLICATION: Final = "guestbook"
@@ -10,7 +10,7 @@ APPLICATION_FILE: Final = "apps/guestbook.yaml"
 SCORER_FILE: Final = "scorers/vcpu-cost.yaml"
 
 
-def rank_by_scoring_apis(fleet: FleetRepository) -> None:
+def rank_by_scoring_apis(fleet: FleetClone) -> None:
     """Ranks the application by the forecast and the prices, in place of the query."""
     ranked = "".join(f"    - scorer: {name}\n" for name in SCORERS)
     fleet.edit(APPLICATION_FILE, f"    - scorer: {QUERY_SCORER}\n", ranked)
@@ -19,12 +19,12 @@ def rank_by_scoring_apis(fleet: FleetRepository) -> None:
     fleet.edit(APPLICATION_FILE, "stickiness: 20 ", "stickiness: 15 ")
 
 
-def write_scale_wrong(fleet: FleetRepository) -> None:
+def write_scale_wrong(fleet: FleetClone) -> None:
     """Narrows the scale of the prices, with its ends exchanged."""
     fleet.edit(SCORER_FILE, "    min: 0\n    max: 20\n", "    min: 7\n    max: 3\n")
 
 
-def write_scale_right(fleet: FleetRepository) -> None:
+def write_scale_right(fleet: FleetClone) -> None:
     """Puts the ends of the narrow scale right."""
     fleet.edit(SCORER_FILE, "    min: 7\n    max: 3\n", "    min: 3\n    max: 7\n")
     # The comment of the scale would not be true any more.

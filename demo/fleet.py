@@ -38,7 +38,7 @@ _GIT_SETTINGS: Final = (
 )
 
 
-class FleetRepository:
+class FleetClone:
     """A clone of a fleet repository, and the commands that a person runs in it.
 
     It ignores the user's git configuration: no hooks, no signing, no other default branch.

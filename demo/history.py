@@ -33,7 +33,7 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Move:
+class RecordedMove:
     """A decision that changed."""
 
     time: float
@@ -60,9 +60,9 @@ class History:
 
     observations: list[Observation] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    moves: list[Move] = field(default_factory=list)
+    moves: list[RecordedMove] = field(default_factory=list)
 
-    def add(self, observation: Observation) -> Move | None:
+    def add(self, observation: Observation) -> RecordedMove | None:
         """Adds an observation, and the move that it shows."""
         origin: tuple[str, ...] = ()
         if self.observations:
@@ -73,7 +73,7 @@ class History:
         cause = ""
         if self.events:
             cause = self.events[-1].text
-        move = Move(
+        move = RecordedMove(
             time=observation.time,
             origin=origin,
             target=observation.chosen,

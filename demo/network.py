@@ -113,7 +113,7 @@ def network(load: ClusterLoad, services: Mapping[str, str]) -> Iterator[str]:
     answered with 502.
     """
 
-    class Proxy(Handler):
+    class ServiceProxy(Handler):
         # With HTTP/1.0 the agent would open a connection for each of its requests.
         protocol_version = "HTTP/1.1"
 
@@ -146,7 +146,7 @@ def network(load: ClusterLoad, services: Mapping[str, str]) -> Iterator[str]:
                 self.send(response.status_code, response.content)
 
     # Without the user's HTTP_PROXY, which does not know the scoring APIs of the demo.
-    with httpx.Client(trust_env=False, timeout=30) as client, ThreadServer(Proxy) as server:
+    with httpx.Client(trust_env=False, timeout=30) as client, ThreadServer(ServiceProxy) as server:
         yield server.authority
 
 

@@ -14,8 +14,8 @@ from typing import Final
 
 import yaml
 
-from demo.fleet import PRODUCT, FleetRepository
-from demo.history import Event, History, Move, Recording
+from demo.fleet import PRODUCT, FleetClone
+from demo.history import Event, History, RecordedMove, Recording
 from demo.hub import Hub, observation_of
 from demo.network import HOST, ClusterLoad, network
 from demo.programs import Programs, Stop
@@ -38,7 +38,7 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pace:
+class ViewingTime:
     """Time for viewers, in seconds. Waiting for programs is not part of it."""
 
     watch: float
@@ -51,8 +51,8 @@ class Pace:
     """Between two observations."""
 
 
-FULL: Final = Pace(watch=7.0, rise=6.0, ease=9.0)
-FAST: Final = Pace(watch=1.0, rise=1.5, ease=4.0)
+FULL: Final = ViewingTime(watch=7.0, rise=6.0, ease=9.0)
+FAST: Final = ViewingTime(watch=1.0, rise=1.5, ease=4.0)
 
 
 class Stage:
@@ -65,7 +65,7 @@ class Stage:
         self,
         *,
         folder: Path,
-        pace: Pace,
+        pace: ViewingTime,
         stop: Stop,
         loads: dict[str, ClusterLoad],
         stack: ExitStack,
@@ -75,7 +75,7 @@ class Stage:
         self.stop = stop
         self.history = History()
         self.loads = loads
-        self.fleet = FleetRepository(folder / "fleet", stop=stop)
+        self.fleet = FleetClone(folder / "fleet", stop=stop)
         self.recording = Recording()
         self.hub = Hub(scores=folder / "scores", state=folder / "hub")
         self.programs = Programs(logs=folder / "logs", register=folder / "processes", stop=stop)
@@ -145,7 +145,7 @@ class Stage:
         """Records a commit or a change of the load."""
         self.history.events.append(Event(time=time.time(), text=text))
 
-    def observe(self) -> Move | None:
+    def observe(self) -> RecordedMove | None:
         """Records the scores and the decision of now.
 
         Raises GitopsDsfError if a program has ended.

@@ -18,7 +18,7 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.scorerlist import PART_CONFIGMAPS
 from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
 from gitops_dsf.repository.load import load_text
-from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
+from gitops_dsf.repository.safefolder import FileTooLargeError, NotRegularError, SafeFolder
 from gitops_dsf.wording import plural
 
 TEMPORARY_PREFIX = ".gitops-dsf-"
@@ -297,7 +297,7 @@ def read_inventory(folder: SafeFolder | None, rendered: Path) -> frozenset[str]:
         text = folder.read(INVENTORY, limit=_MAX_OWN_BYTES).decode()
     except FileNotFoundError:
         return frozenset()
-    except (NotRegularError, TooLargeError, UnicodeDecodeError) as error:
+    except (NotRegularError, FileTooLargeError, UnicodeDecodeError) as error:
         raise RepositoryError(
             f"{rendered / INVENTORY} was not written by gitops-dsf; restore it or move it away:"
             f" {error}"

@@ -82,7 +82,7 @@ class Arrow(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Its x when it is vertical, its y when it is horizontal."""
 
 
-class Drawing(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class ArchitectureDrawing(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What is in the picture. Sizes are pixels."""
 
     width: int
@@ -92,10 +92,10 @@ class Drawing(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     arrows: tuple[Arrow, ...]
 
 
-def drawing(text: str) -> Drawing:
+def drawing(text: str) -> ArchitectureDrawing:
     """Reads a description. Raises DrawingError."""
     try:
-        read = msgspec.yaml.decode(text, type=Drawing)
+        read = msgspec.yaml.decode(text, type=ArchitectureDrawing)
     except msgspec.ValidationError as error:
         raise DrawingError(str(error)) from None
     for box in read.boxes.values():
@@ -118,7 +118,7 @@ def _check_texts(box: Area) -> None:
         raise DrawingError(f"{box.title}: its lines need a height of {needed}, not {box.height}")
 
 
-def svg(picture: Drawing, colours: Mapping[str, str]) -> str:
+def svg(picture: ArchitectureDrawing, colours: Mapping[str, str]) -> str:
     """The picture. Raises DrawingError for an arrow that cannot be straight."""
     style = (
         "text{font:14px system-ui,sans-serif;fill:" + colours["text"] + "}"

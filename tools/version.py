@@ -20,7 +20,7 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 """Three numbers and a pre-release, in a form that both pip and image tags accept."""
 
 
-class Place(NamedTuple):
+class VersionLine(NamedTuple):
     """A line with the version of gitops-dsf."""
 
     path: str
@@ -50,15 +50,15 @@ def _project(folder: Path) -> dict[str, Any]:
     return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def places(root: Path) -> list[Place]:
+def places(root: Path) -> list[VersionLine]:
     """Returns every line of the tracked files that must have the current version."""
     old = current(root)
-    version_places: list[Place] = []
+    version_places: list[VersionLine] = []
     for path, text in texts(root):
         for pattern in _patterns(root, path, old):
             for match in pattern.finditer(text):
                 line = text.count("\n", 0, match.start("version")) + 1
-                version_places.append(Place(path, line, match["version"]))
+                version_places.append(VersionLine(path, line, match["version"]))
     return version_places
 
 

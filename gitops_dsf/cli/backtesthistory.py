@@ -21,7 +21,7 @@ from gitops_dsf.show.terminal import Step
 from gitops_dsf.wording import names_text
 
 if TYPE_CHECKING:
-    from gitops_dsf.metricstore.client import MetricStore
+    from gitops_dsf.metricstore.client import OpenStore
 
 Answers = Sequence[Matrix]
 """Saved answers of a store."""
@@ -50,7 +50,7 @@ class StoreHistory:
         self._step = step
         self._read_until = read_until
 
-    async def read(self, store: "MetricStore") -> list[str]:
+    async def read(self, store: "OpenStore") -> list[str]:
         """Reads all histories. Returns what the store warned of. Raises StoreError."""
         # Before the first request, so that a question that is too large costs the store nothing.
         store.refuse_beyond(self._comparison.expected_samples())
@@ -71,7 +71,7 @@ class StoreHistory:
         # Each page of each score may bring the same warning.
         return list(dict.fromkeys(notes))
 
-    async def _read_score(self, store: "MetricStore", question: HistoryQuestion) -> list[str]:
+    async def _read_score(self, store: "OpenStore", question: HistoryQuestion) -> list[str]:
         grid = self._comparison.grid(question)
         notes: list[str] = []
         # As a rule what the agents exported is read. A changed query was never run by an agent, so

@@ -25,7 +25,7 @@ from gitops_dsf.views.preview.rawquestions import (
 )
 
 if TYPE_CHECKING:
-    from gitops_dsf.metricstore.client import MetricStore
+    from gitops_dsf.metricstore.client import OpenStore
 
 # A preview without a store has bounds of the scores and is of use, so this wait is a short one.
 SECONDS: Final = 20.0
@@ -187,7 +187,7 @@ class _Reading:
             for question in anew:
                 await self._read_anew(store, question)
 
-    async def _read_exported(self, store: "MetricStore", questions: Sequence[RawQuestion]) -> None:
+    async def _read_exported(self, store: "OpenStore", questions: Sequence[RawQuestion]) -> None:
         from gitops_dsf.metricstore.currentscores import exported_now
 
         names = [question.score_name for question in questions]
@@ -199,7 +199,7 @@ class _Reading:
             self._exported[question.resource] = by_cluster
             self._note(question.scorer, len(question.clusters), by_cluster, anew=False)
 
-    async def _read_anew(self, store: "MetricStore", question: AnewQuestion) -> None:
+    async def _read_anew(self, store: "OpenStore", question: AnewQuestion) -> None:
         from gitops_dsf.hub.raw_series import evaluated
         from gitops_dsf.metricstore.currentscores import evaluated_now
 

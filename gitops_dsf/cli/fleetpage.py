@@ -22,7 +22,7 @@ from gitops_dsf.repository.load import SETTINGS_FILE, Document
 from gitops_dsf.repository.revision.branch import find_branch
 from gitops_dsf.repository.revision.checkout import checkout
 from gitops_dsf.repository.sources import load
-from gitops_dsf.show.pages.fleet import Fleet, Past, SourcePlace, fleet_page
+from gitops_dsf.show.pages.fleet import Past, ShownFleet, SourcePlace, fleet_page
 from gitops_dsf.views.doctor.examine import examine, not_installed
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.status.build import Filter, Overview, build
@@ -50,7 +50,7 @@ class FleetPage:
     def html(self) -> str:
         """The page. A repository or a journal that cannot be read is named on it."""
         sources, sources_note = _sources(self._args.directory, _live_commit(self.facts))
-        fleet = Fleet(
+        fleet = ShownFleet(
             overview=self.view,
             findings=not_installed(self.facts) or examine(self.facts),
             sources=sources,

@@ -36,7 +36,7 @@ _OWNED: Final = re.compile(r"^(/|\*(?= ))", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class FleetPlace:
     """Where a new fleet is in git."""
 
     top: Path
@@ -68,7 +68,7 @@ class RootFiles:
     """What people must add to files that are there already, by path."""
 
 
-def place_of(target: Path) -> Place:
+def place_of(target: Path) -> FleetPlace:
     """Returns where a new fleet is in git. Raises UsageError inside of another fleet repository."""
     # A link may lead into another repository.
     real = target.resolve()
@@ -82,8 +82,8 @@ def place_of(target: Path) -> Place:
                 " does not count for it: name a folder outside of that one"
             )
     if top is None or top == real or _is_ignored(real, top):
-        return Place(top=real, folder="")
-    return Place(top=top, folder=real.relative_to(top).as_posix())
+        return FleetPlace(top=real, folder="")
+    return FleetPlace(top=top, folder=real.relative_to(top).as_posix())
 
 
 def _is_ignored(folder: Path, top: Path) -> bool:
@@ -97,7 +97,7 @@ def _is_ignored(folder: Path, top: Path) -> bool:
 
 
 def split(
-    files: Mapping[str, bytes], place: Place, *, name: str
+    files: Mapping[str, bytes], place: FleetPlace, *, name: str
 ) -> tuple[dict[str, bytes], RootFiles]:
     """Returns the files of the fleet's folder, and those of the root of the repository."""
     own: dict[str, bytes] = {}
@@ -120,7 +120,7 @@ def split(
     return own, _placed(root, place)
 
 
-def _workflow(text: str, path: str, place: Place, name: str) -> str:
+def _workflow(text: str, path: str, place: FleetPlace, name: str) -> str:
     """A workflow of GitHub or Gitea, with a name of its own, for the folder of the fleet."""
     forge_folder = path.partition("/")[0]
     # Two fleets of a repository have a workflow each, and a forge lists them by name.
@@ -131,14 +131,14 @@ def _workflow(text: str, path: str, place: Place, name: str) -> str:
     return text.replace(FLEET_FOLDER, place.folder)
 
 
-def _owners(text: str, place: Place, name: str) -> str:
+def _owners(text: str, place: FleetPlace, name: str) -> str:
     """Owners of the folder's files, and of the workflow, which alone is outside of the folder."""
     before, _, after = text.partition("/.github/")
     workflow = f"/.github/workflows/gitops-dsf-{name}.yaml"
     return _OWNED.sub(f"/{place.folder}/", before) + workflow + after
 
 
-def _placed(root: Mapping[str, str], place: Place) -> RootFiles:
+def _placed(root: Mapping[str, str], place: FleetPlace) -> RootFiles:
     """The files of the root that can be written, and what people must add to others."""
     files: dict[str, bytes] = {}
     additions: dict[str, str] = {}
@@ -151,7 +151,7 @@ def _placed(root: Mapping[str, str], place: Place) -> RootFiles:
     return RootFiles(files=files, additions=additions)
 
 
-def _present(path: str, place: Place) -> str | None:
+def _present(path: str, place: FleetPlace) -> str | None:
     """The path of a file that is there already, also a link to nothing; None if there is none."""
     for candidate in _OWNERS_ANYWHERE if path == OWNERS else (path,):
         # A write would follow a link to nothing, and make a file somewhere else.
@@ -160,7 +160,7 @@ def _present(path: str, place: Place) -> str | None:
     return None
 
 
-def ignored(place: Place, paths: Sequence[Path]) -> Mapping[str, Sequence[str]]:
+def ignored(place: FleetPlace, paths: Sequence[Path]) -> Mapping[str, Sequence[str]]:
     """Returns the files that git would leave out of a commit, by the rule that says so."""
     if not (place.top / ".git").exists():
         return {}

@@ -8,7 +8,7 @@ from typing import Final
 
 from gitops_dsf.canonicalyaml import scalar
 from gitops_dsf.cli.giturl import check_url
-from gitops_dsf.cli.monorepo import Place, RootFiles, place_of, split, write_all
+from gitops_dsf.cli.monorepo import FleetPlace, RootFiles, place_of, split, write_all
 from gitops_dsf.cli.template import template_files, with_registry, without_examples
 from gitops_dsf.cli.wheels import with_wheels
 from gitops_dsf.errors import RepositoryError, UsageError
@@ -35,7 +35,7 @@ _MAX_NAMED: Final = 3
 class NewFleet:
     """A fleet that was created."""
 
-    place: Place
+    place: FleetPlace
     files: tuple[str, ...]
     """The written files of its folder, sorted."""
     root: RootFiles
@@ -133,7 +133,7 @@ def _check_words(*, name: str, git_url: str | None, registry: str | None) -> Non
         )
 
 
-def _pipelines(forge: str | None, place: Place) -> set[str]:
+def _pipelines(forge: str | None, place: FleetPlace) -> set[str]:
     """The folders of the template with the pipeline of a forge."""
     match forge:
         case None:

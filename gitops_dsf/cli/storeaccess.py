@@ -20,7 +20,7 @@ from gitops_dsf.urls.store_pages import is_store_page, store_of_page
 
 if TYPE_CHECKING:
     from gitops_dsf.hub.scorers import Auth
-    from gitops_dsf.metricstore.client import MetricStore
+    from gitops_dsf.metricstore.client import OpenStore
 
 
 class StoreAccess(NamedTuple):
@@ -84,13 +84,13 @@ def trusted(base: CheckedFleet | None, head: CheckedFleet) -> CheckedFleet:
 
 
 @asynccontextmanager
-async def open_store(args: argparse.Namespace, fleet: CheckedFleet) -> "AsyncIterator[MetricStore]":
+async def open_store(args: argparse.Namespace, fleet: CheckedFleet) -> "AsyncIterator[OpenStore]":
     """The store of --prometheus, with what it wants to see. Raises UsageError.
 
     `fleet` says which hosts may see the credentials of --credentials (`trusted`).
     """
     try:
-        from gitops_dsf.metricstore.client import MetricStore
+        from gitops_dsf.metricstore.client import OpenStore
     except ModuleNotFoundError as error:
         raise GitopsDsfError(
             f"{error.name} is not installed; a store needs the extra backtest"
@@ -98,7 +98,7 @@ async def open_store(args: argparse.Namespace, fleet: CheckedFleet) -> "AsyncIte
         ) from error
     async with (
         store_access(args, fleet) as access,
-        MetricStore(
+        OpenStore(
             args.prometheus,
             token=access.token,
             headers=headers(args.header),

@@ -55,7 +55,7 @@ try:
     from dsf_agent.configuration.settings import HUB_SCORER
     from dsf_agent.process.trial import (
         SourceAccess,
-        Trial,
+        TrialResult,
         TriedItem,
         credentials_needed,
         try_scorer,
@@ -148,7 +148,7 @@ async def _tried(
     summary: ScorerSummary,
     *,
     at: datetime,
-) -> Trial:
+) -> TrialResult:
     """One cycle. `asking` is the revision whose credentials the store may see."""
     async with store_access(args, asking) as store:
         access = SourceAccess(
@@ -332,7 +332,9 @@ def _summary(args: argparse.Namespace, scorer: EffectiveScorer) -> ScorerSummary
     )
 
 
-def _output(trying: _Trying, summary: ScorerSummary, trial: Trial, *, at: datetime) -> TryOutput:
+def _output(
+    trying: _Trying, summary: ScorerSummary, trial: TrialResult, *, at: datetime
+) -> TryOutput:
     """What came of the cycle, without what Placements make of it."""
     scorer = trying.scorer
     is_published = scorer.spec.score_destination == PUBLISHED
@@ -388,7 +390,7 @@ def _item(tried: TriedItem) -> TryItem:
     )
 
 
-def _missing(trying: _Trying, trial: Trial) -> Iterator[str]:
+def _missing(trying: _Trying, trial: TrialResult) -> Iterator[str]:
     """Clusters that a scorer on the hub scores, and that got no item."""
     # Of a failure, and of the one cluster of an agent, the output says why there are no items.
     if trying.clusters is None or trial.failure:
@@ -413,7 +415,7 @@ def _with_decisions(output: TryOutput, args: argparse.Namespace, fleet: CheckedF
     )
 
 
-def _failure(trial: Trial, summary: ScorerSummary) -> TryFailure | None:
+def _failure(trial: TrialResult, summary: ScorerSummary) -> TryFailure | None:
     failure = trial.failure
     if failure is None:
         return None

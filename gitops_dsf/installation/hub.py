@@ -44,7 +44,7 @@ class ConflictError(HubError):
     """Somebody else wrote the object after it was read."""
 
 
-class RefusedError(HubError):
+class ForbiddenError(HubError):
     """The API server does not allow the request.
 
     Rights are missing, or an admission policy forbids it.
@@ -54,8 +54,8 @@ class RefusedError(HubError):
 _REFUSALS: Final[Mapping[int, type[HubError]]] = {
     HTTPStatus.NOT_FOUND: _NotFoundError,
     HTTPStatus.CONFLICT: ConflictError,
-    HTTPStatus.FORBIDDEN: RefusedError,
-    HTTPStatus.UNPROCESSABLE_ENTITY: RefusedError,
+    HTTPStatus.FORBIDDEN: ForbiddenError,
+    HTTPStatus.UNPROCESSABLE_ENTITY: ForbiddenError,
 }
 
 

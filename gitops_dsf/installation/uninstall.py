@@ -39,7 +39,7 @@ from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import KUEUE_GROUP
 from gitops_dsf.installation.hub import (
     ConflictError,
-    RefusedError,
+    ForbiddenError,
     Served,
     WritableHub,
     object_text,
@@ -323,7 +323,7 @@ class Uninstaller:
         for _ in range(POLICY_POLLS):
             try:
                 self.hub.delete(path)
-            except RefusedError:
+            except ForbiddenError:
                 time.sleep(POLICY_POLL_SECONDS)
             else:
                 return

@@ -53,7 +53,7 @@ class StoredPage:
     answer: Matrix
 
 
-class MetricStore:
+class OpenStore:
     """An open store with Prometheus' HTTP API: Prometheus, Thanos, Mimir, VictoriaMetrics."""
 
     def __init__(

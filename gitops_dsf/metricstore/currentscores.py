@@ -12,26 +12,26 @@ from gitops_dsf.backtest.rawscores import StoredSeries
 from gitops_dsf.hub.raw_results import ByCluster, ClusterResults, RawResult
 from gitops_dsf.hub.raw_series import SeriesReader
 from gitops_dsf.metricstore.answer import Matrix
-from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.client import OpenStore
 from gitops_dsf.metricstore.errors import StoreError
-from gitops_dsf.metricstore.rawanswers import Sample, exported_results, query_of_now
+from gitops_dsf.metricstore.rawanswers import NumberedSeries, exported_results, query_of_now
 
 MAX_SERIES: Final = 400_000
 """Of one answer. The raw scores of 2,000 clusters with 50 items each have 300,000."""
 
 
 async def exported_now(
-    store: MetricStore, score_names: Collection[str], *, cluster_label: str, at: float
+    store: OpenStore, score_names: Collection[str], *, cluster_label: str, at: float
 ) -> Mapping[str, ByCluster]:
     """The raw scores that agents exported, by score name, then by cluster. Raises StoreError."""
     query = query_of_now(score_names, cluster_label=cluster_label)
     answer = await _asked(store, query, at=at)
-    samples = (Sample(series.labels, _value(series)) for series in answer.series)
+    samples = (NumberedSeries(series.labels, _value(series)) for series in answer.series)
     return exported_results(samples, score_names, cluster_label=cluster_label, at=at)
 
 
 async def evaluated_now(
-    store: MetricStore,
+    store: OpenStore,
     query: str,
     *,
     read: SeriesReader,
@@ -59,7 +59,7 @@ async def evaluated_now(
 
 
 async def _asked(
-    store: MetricStore, query: str, *, at: float, parameters: Mapping[str, str] = {}
+    store: OpenStore, query: str, *, at: float, parameters: Mapping[str, str] = {}
 ) -> Matrix:
     """The only page of an answer. Raises StoreError."""
     async for page in store.pages(query, start=at, step=1, count=1, parameters=parameters):

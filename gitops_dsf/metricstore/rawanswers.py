@@ -21,7 +21,7 @@ PART_LABEL: Final = "gitops_dsf_part"
 """Says what a series of the answer is: the lowest number, the highest one, or the time."""
 
 
-class Sample(NamedTuple):
+class NumberedSeries(NamedTuple):
     """A series of an answer, and its number."""
 
     labels: Mapping[str, str]
@@ -64,7 +64,11 @@ def query_of_now(score_names: Iterable[str], *, cluster_label: str) -> str:
 
 
 def exported_results(
-    samples: Iterable[Sample], score_names: Collection[str], *, cluster_label: str, at: float
+    samples: Iterable[NumberedSeries],
+    score_names: Collection[str],
+    *,
+    cluster_label: str,
+    at: float,
 ) -> Mapping[str, ByCluster]:
     """The raw scores that agents exported, by score name, then by cluster.
 
@@ -86,7 +90,7 @@ def exported_results(
     return by_score
 
 
-def _fill(cell: _Cell, sample: Sample) -> None:
+def _fill(cell: _Cell, sample: NumberedSeries) -> None:
     part = sample.labels.get(PART_LABEL)
     if part == "low":
         cell.low = sample.value

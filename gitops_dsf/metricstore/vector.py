@@ -14,7 +14,7 @@ import msgspec
 from dsf_wire import prometheus
 from dsf_wire.prometheus import DECODE_ERRORS
 from gitops_dsf.metricstore.errors import StoreError, words_of
-from gitops_dsf.metricstore.rawanswers import Sample
+from gitops_dsf.metricstore.rawanswers import NumberedSeries
 
 
 class _Row(msgspec.Struct):
@@ -26,7 +26,7 @@ class _Row(msgspec.Struct):
 _ROWS: Final = msgspec.json.Decoder(list[_Row])
 
 
-def read(content: bytes, *, where: str) -> Iterator[Sample]:
+def read(content: bytes, *, where: str) -> Iterator[NumberedSeries]:
     """The samples of an answer. Raises StoreError, also where the store says that data is missing.
 
     A number that is none is NaN, which no reader uses.
@@ -46,7 +46,7 @@ def read(content: bytes, *, where: str) -> Iterator[Sample]:
     if document.lost:
         raise StoreError(f"the store says that data is missing: {words_of(document.lost)}")
     for row in rows:
-        yield Sample(row.metric, _number(row.value))
+        yield NumberedSeries(row.metric, _number(row.value))
 
 
 def _number(value: Any) -> float:  # noqa: ANN401 - a pair, or None

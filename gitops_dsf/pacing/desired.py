@@ -14,7 +14,7 @@ from gitops_dsf.hub.names import DISABLE_ANNOTATION
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PacedRanking, as_written
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
-from gitops_dsf.simulator.ranking import Ranking
+from gitops_dsf.simulator.ranking import RankedClusters
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,7 +108,7 @@ def desired_move(
 
 
 def _chosen_without(
-    held: Collection[str], verdict: Verdict, ranking: Ranking, wanted: int
+    held: Collection[str], verdict: Verdict, ranking: RankedClusters, wanted: int
 ) -> frozenset[str]:
     """The best clusters without those that are held, but with those of the decision."""
     best: list[str] = []

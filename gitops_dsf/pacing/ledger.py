@@ -58,7 +58,7 @@ class Phase(StrEnum):
     """Remembered for its cooldown, and until the scores have measured it."""
 
 
-class Outcome(StrEnum):
+class VerificationOutcome(StrEnum):
     """How a verified move ended. The words are in ledgers and journals, so none may change."""
 
     COMPLETED = "Completed"
@@ -152,7 +152,7 @@ class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
     """
     returning: bool = False
     """Whether it takes an application back whose checks failed. Such a move is not verified."""
-    outcome: Outcome | None = None
+    outcome: VerificationOutcome | None = None
     """How it ended, or will end: it is set when the checks have passed.
 
     None before, and for a move that is not verified.

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.pacing import fleetstop
-from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase, VerificationOutcome
 from gitops_dsf.pacing.verifier import NOT_VERIFIED, Evidence, Failed, Verifier, overtaken
 from gitops_dsf.repository.model.reconciler import Pace
 
@@ -137,7 +137,7 @@ def _tried_again(
 ) -> LedgerMove:
     """A move back that OCM did not follow: the application still is where it does worse."""
     if not verifier.can_return(move.placement, move.target):
-        return replace(move.entered(Phase.ENDED, now), outcome=Outcome.FAILED)
+        return replace(move.entered(Phase.ENDED, now), outcome=VerificationOutcome.FAILED)
     return move if is_refused else move.entered(Phase.ADMITTED, now)
 
 

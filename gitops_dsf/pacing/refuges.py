@@ -21,7 +21,7 @@ from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.items import drawn_by, items_in
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.prioritizers import own_decisions
-from gitops_dsf.simulator.ranking import Ranking, add_up
+from gitops_dsf.simulator.ranking import RankedClusters, add_up
 
 SPREAD: Final = 10.0
 """Points of the weighted mean of the scores.
@@ -95,7 +95,7 @@ class _Ranked:
     """The clusters that pass the filters of a Placement and are not in its decision."""
 
     verdict: Verdict
-    ranking: Ranking
+    ranking: RankedClusters
     """With clusters of the decision. Its sums are those of the scores, without Steady."""
     held: Collection[str]
 

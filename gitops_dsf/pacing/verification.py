@@ -25,13 +25,13 @@ from msgspec.structs import replace
 from gitops_dsf.hub.moves.measured import check_text
 from gitops_dsf.hub.pace import Verification, VerifiedBy
 from gitops_dsf.hub.scores import PublishedScore
-from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Phase, VerificationOutcome
 
 SLACK_SECONDS: Final = 60.0
 """How much later than its time the refresh of a score may be: a failed request is repeated."""
 
 
-class Verdict(Enum):
+class ChecksVerdict(Enum):
     """What the checks of a move say now."""
 
     OPEN = "open"
@@ -62,7 +62,7 @@ class Reading:
 class Judgement:
     """The checks of a move as they are now, and what they say together."""
 
-    verdict: Verdict
+    verdict: ChecksVerdict
     checks: tuple[CheckState, ...]
     detail: str = ""
     """What was measured by the first check that failed or is unknown."""
@@ -150,24 +150,24 @@ def judge(
     """
     is_over = now >= deadline(move, verification)
     checks: list[CheckState] = []
-    details: dict[Verdict, str] = {}
-    verdicts: list[Verdict] = []
+    details: dict[ChecksVerdict, str] = {}
+    verdicts: list[ChecksVerdict] = []
     for check, state in zip(verification.checks, move.checks, strict=True):
         reading = read(check)
         measured_from = move.phase_since + check.measured_after
         counted = _counted(state, reading, now=now, measured_from=measured_from)
         verdict = _verdict(counted, check, reading, now=now, measured_from=measured_from)
-        if verdict is Verdict.OPEN and is_over:
+        if verdict is ChecksVerdict.OPEN and is_over:
             verdict = _last_verdict(counted, reading, measured_from=measured_from)
         checks.append(counted)
         verdicts.append(verdict)
-        if verdict is Verdict.UNKNOWN:
+        if verdict is ChecksVerdict.UNKNOWN:
             detail = _unknown_text(counted, check, reading, measured_from=measured_from)
         else:
             detail = check_text(state.score, reading.value, state.at_least)
         details.setdefault(verdict, detail)
     together = _together(verdicts)
-    if together in {Verdict.PASSED, Verdict.FAILED}:
+    if together in {ChecksVerdict.PASSED, ChecksVerdict.FAILED}:
         checks = [
             replace(state, last=read(check).value)
             for state, check in zip(checks, verification.checks, strict=True)
@@ -223,22 +223,22 @@ def _verdict(
     *,
     now: float,
     measured_from: float,
-) -> Verdict:
+) -> ChecksVerdict:
     if reading.written < measured_from:
         # The score may still be that of before the move.
-        return Verdict.OPEN
+        return ChecksVerdict.OPEN
     if state.held_since is not None and now >= state.held_since + check.for_seconds:
-        return Verdict.PASSED
+        return ChecksVerdict.PASSED
     if state.failing_since is not None and now >= state.failing_since + check.for_seconds:
-        return Verdict.FAILED
-    return Verdict.OPEN
+        return ChecksVerdict.FAILED
+    return ChecksVerdict.OPEN
 
 
-def _last_verdict(state: CheckState, reading: Reading, *, measured_from: float) -> Verdict:
+def _last_verdict(state: CheckState, reading: Reading, *, measured_from: float) -> ChecksVerdict:
     """The verdict on an open check when the time is over."""
     if state.failing_since is not None and reading.written >= measured_from:
-        return Verdict.FAILED
-    return Verdict.UNKNOWN
+        return ChecksVerdict.FAILED
+    return ChecksVerdict.UNKNOWN
 
 
 def _unknown_text(
@@ -253,11 +253,11 @@ def _unknown_text(
     return f"{text}, but not for {check.for_seconds:.0f} s"
 
 
-def _together(verdicts: list[Verdict]) -> Verdict:
-    for verdict in (Verdict.FAILED, Verdict.OPEN, Verdict.UNKNOWN):
+def _together(verdicts: list[ChecksVerdict]) -> ChecksVerdict:
+    for verdict in (ChecksVerdict.FAILED, ChecksVerdict.OPEN, ChecksVerdict.UNKNOWN):
         if verdict in verdicts:
             return verdict
-    return Verdict.PASSED
+    return ChecksVerdict.PASSED
 
 
 def why_kept(last: LedgerMove | None) -> str:
@@ -270,7 +270,7 @@ def why_kept(last: LedgerMove | None) -> str:
         return "no move away from there is in the ledger yet, so nothing has been verified"
     if last.returning or last.passed_at:
         return ""
-    if last.outcome is Outcome.FAILED:
+    if last.outcome is VerificationOutcome.FAILED:
         return f"the checks on {last.target} failed"
     if last.phase is Phase.VERIFYING:
         return f"the checks on {last.target} have not passed yet"

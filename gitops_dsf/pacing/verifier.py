@@ -22,11 +22,18 @@ from msgspec.structs import replace
 from gitops_dsf.hub.moves.causes import MoveCause, by_return
 from gitops_dsf.hub.pace import Verification, VerifiedBy
 from gitops_dsf.pacing.holds import holding, remaining
-from gitops_dsf.pacing.ledger import MAX_DETAIL, Hold, Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import (
+    MAX_DETAIL,
+    Hold,
+    Ledger,
+    LedgerMove,
+    Phase,
+    VerificationOutcome,
+)
 from gitops_dsf.pacing.ledgerindex import LedgerIndex
 from gitops_dsf.pacing.verification import (
+    ChecksVerdict,
     Reading,
-    Verdict,
     adapted,
     begun,
     deadline,
@@ -118,11 +125,11 @@ class Verifier:
         # The same object while nothing has changed: a pass that changes nothing writes nothing.
         if judgement.checks != move.checks:
             move = replace(move, checks=judgement.checks)
-        if judgement.verdict is Verdict.PASSED:
-            return replace(move, passed_at=self._now, outcome=Outcome.COMPLETED)
-        if judgement.verdict is Verdict.FAILED:
+        if judgement.verdict is ChecksVerdict.PASSED:
+            return replace(move, passed_at=self._now, outcome=VerificationOutcome.COMPLETED)
+        if judgement.verdict is ChecksVerdict.FAILED:
             return self._failed(move, verification, judgement.detail)
-        if judgement.verdict is Verdict.UNKNOWN:
+        if judgement.verdict is ChecksVerdict.UNKNOWN:
             return self._unknown(move, verification, judgement.detail)
         return move
 
@@ -173,7 +180,7 @@ class Verifier:
             for cluster in sorted(set(self._evidence.old_copies(placement)) - clusters):
                 last = last_move_from(index.of(placement), placement, cluster, clusters)
                 # What failed was reported, and begins anew when the ledger has forgotten it.
-                is_known = last is not None and last.outcome is Outcome.FAILED
+                is_known = last is not None and last.outcome is VerificationOutcome.FAILED
                 if is_known or not why_kept(last):
                     continue
                 move = LedgerMove(
@@ -202,7 +209,7 @@ class Verifier:
         return replace(
             move,
             passed_at=self._now,
-            outcome=Outcome.UNKNOWN_COMPLETED,
+            outcome=VerificationOutcome.UNKNOWN_COMPLETED,
             detail=detail[:MAX_DETAIL],
         )
 
@@ -216,12 +223,12 @@ class Verifier:
         ended = replace(move.entered(Phase.ENDED, self._now), detail=unchecked[:MAX_DETAIL])
         if not move.admitted:
             # OCM had a reason to leave the other cluster.
-            return replace(ended, outcome=Outcome.FAILED)
+            return replace(ended, outcome=VerificationOutcome.FAILED)
         if self.can_return(move.placement, move.source):
-            return Failed(replace(ended, outcome=Outcome.RETURNED), detail)
+            return Failed(replace(ended, outcome=VerificationOutcome.RETURNED), detail)
         # A cluster that is away for a moment may come back until then.
         is_over = self._now >= deadline(move, verification)
-        return replace(ended, outcome=Outcome.FAILED) if is_over else move
+        return replace(ended, outcome=VerificationOutcome.FAILED) if is_over else move
 
 
 def begun_by(evidence: Evidence, move: LedgerMove) -> LedgerMove:
@@ -236,7 +243,7 @@ def overtaken(move: LedgerMove, now: float) -> LedgerMove:
     """The end of a move after which OCM decided again."""
     ended = move.entered(Phase.ENDED, now)
     if move.verified and move.outcome is None:
-        return replace(ended, outcome=Outcome.OVERTAKEN)
+        return replace(ended, outcome=VerificationOutcome.OVERTAKEN)
     return ended
 
 

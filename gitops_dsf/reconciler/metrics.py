@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from gitops_dsf.pacing.ledger import Outcome
+from gitops_dsf.pacing.ledger import VerificationOutcome
 
 PREFIX: Final = "gitops_dsf_reconciler"
 
@@ -118,7 +118,7 @@ class VerificationMetrics:
             "outcome",
             buckets=(60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600),
         )
-        for outcome in Outcome:
+        for outcome in VerificationOutcome:
             # Without a first value of 0 the increase by the first failure would be 0.
             self.seconds.labels(outcome=str(outcome))
         self.returned = make.counter(

@@ -24,7 +24,7 @@ class NotRegularError(OSError):
         super().__init__(errno.EINVAL, "not a regular file", path)
 
 
-class TooLargeError(OSError):
+class FileTooLargeError(OSError):
     """A file is larger than the caller's limit."""
 
     def __init__(self, path: str, size: int) -> None:
@@ -91,7 +91,7 @@ class SafeFolder:
             if not stat.S_ISREG(state.st_mode):
                 raise NotRegularError(file)
             if state.st_size > limit:
-                raise TooLargeError(file, state.st_size)
+                raise FileTooLargeError(file, state.st_size)
             return b"".join(iter(lambda: os.read(descriptor, state.st_size + 1), b""))
         finally:
             os.close(descriptor)

@@ -13,7 +13,7 @@ from gitops_dsf.resolve.generators import generators
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
+class RepositorySource:
     """A place that names a repository."""
 
     document: Document
@@ -30,7 +30,7 @@ class Source:
         return self.document.at((*self.path, *names))
 
 
-def sources(declared: Declared) -> Iterator[Source]:
+def sources(declared: Declared) -> Iterator[RepositorySource]:
     """Every source of every application, and the repositories that generators read."""
     for application in declared.applications:
         yield from _sources_at(application.document, places_of(application))
@@ -65,9 +65,9 @@ def _places_of_a_set(document: Document) -> Iterator[FieldPath]:
             yield generator
 
 
-def _sources_at(document: Document, paths: Iterable[FieldPath]) -> Iterator[Source]:
+def _sources_at(document: Document, paths: Iterable[FieldPath]) -> Iterator[RepositorySource]:
     """The sources at those of the places that have one."""
     for path in paths:
         fields = value_at(document.data, path)
         if isinstance(fields, dict):
-            yield Source(document=document, path=path, fields=fields)
+            yield RepositorySource(document=document, path=path, fields=fields)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from gitops_dsf.views.preview.losschange import LossChange
-from gitops_dsf.views.preview.losses import Departure, Loss, Overload
+from gitops_dsf.views.preview.losses import Departure, Loss, OverloadedScore
 from gitops_dsf.wording import and_text, names_text, plural
 
 MAX_NAMED: Final = 5
@@ -65,7 +65,7 @@ def departure_text(departure: Departure) -> str:
     return f"{source} -> {target} ({how})"
 
 
-def overload_text(overload: Overload) -> str:
+def overload_text(overload: OverloadedScore) -> str:
     """Formats `us-1 would be asked for 30 points of cpu and has 12 left (shop, web)`."""
     names = names_text(map(_name, overload.placements), most=MAX_NAMED)
     return (
@@ -110,7 +110,7 @@ def _name(placement: str) -> str:
     return placement.partition("/")[2]
 
 
-def _score_text(overload: Overload) -> str:
+def _score_text(overload: OverloadedScore) -> str:
     if overload.dimension == overload.resource:
         return overload.resource
     return f"{overload.resource}/{overload.dimension}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gitops_dsf.hub.intervals import Interval
-from gitops_dsf.simulator.ranking import Ranking
+from gitops_dsf.simulator.ranking import RankedClusters
 from gitops_dsf.simulator.verdict import Verdict
 
 
@@ -107,7 +107,7 @@ def _terms(verdict: Verdict) -> Iterable[_Term]:
     return terms.values()
 
 
-def _selected(ranking: Ranking, names: list[str], sums: list[Interval]) -> Certainty:
+def _selected(ranking: RankedClusters, names: list[str], sums: list[Interval]) -> Certainty:
     # Equal sums are ordered by name, and indexes are in order of name, so the smaller index wins.
     worst: list[tuple[int, int]] = []
     best: list[tuple[int, int]] = []

@@ -21,7 +21,7 @@ from gitops_dsf.simulator.prioritizers import (
     Prioritizer,
     PrioritizerResult,
 )
-from gitops_dsf.simulator.ranking import Ranking, add_up
+from gitops_dsf.simulator.ranking import RankedClusters, add_up
 from gitops_dsf.simulator.verdict import Verdict
 
 
@@ -218,7 +218,7 @@ def _scored(verdict: Verdict) -> list[PrioritizerResult]:
     return [result for result in verdict.prioritizers if result.prioritizer.built_in is None]
 
 
-def _margin(ranking: Ranking, index: int, *, selected: bool) -> int | None:
+def _margin(ranking: RankedClusters, index: int, *, selected: bool) -> int | None:
     if not 0 < ranking.selected < len(ranking.order):
         return None
     # The first that is out for a selected cluster, the last that is in for one that is out.
@@ -277,7 +277,7 @@ def _not_a_candidate(verdict: Verdict, position: int) -> str:
 
 
 def _ranked(
-    verdict: Verdict, ranking: Ranking, position: int, spans: Mapping[str, tuple[int, int]]
+    verdict: Verdict, ranking: RankedClusters, position: int, spans: Mapping[str, tuple[int, int]]
 ) -> Explanation:
     index = ranking.clusters.index(position)
     rank = ranking.order.index(index)
@@ -331,7 +331,7 @@ def _contribution(
 
 def _rank_reason(
     verdict: Verdict,
-    ranking: Ranking,
+    ranking: RankedClusters,
     index: int,
     *,
     rank: int,

@@ -17,7 +17,7 @@ class SchedulerPanic(Exception):  # noqa: N818 - it happens to OCM, not to the s
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankedClusters:
     clusters: Sequence[int] = field(repr=False)
     """Clusters that passed the filters, in order of name."""
     sums: Sequence[int] = field(repr=False)
@@ -49,7 +49,7 @@ def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
 
 def rank(
     clusters: Sequence[int], results: Sequence[PrioritizerResult], *, number_of_clusters: int | None
-) -> Ranking:
+) -> RankedClusters:
     """Ranks by sum, then by name. `clusters` are in order of name.
 
     Raises SchedulerPanic for a negative number of clusters.
@@ -64,4 +64,4 @@ def rank(
     selected = len(clusters)
     if number_of_clusters is not None:
         selected = min(number_of_clusters, selected)
-    return Ranking(clusters, sums, order, selected)
+    return RankedClusters(clusters, sums, order, selected)

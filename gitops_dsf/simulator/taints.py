@@ -29,7 +29,9 @@ def toleration_status(placement: Placement) -> Status:
     for toleration in placement.spec.tolerations or ():
         if not toleration.key and toleration.operator != "Exists":
             return Status(
-                Code.MISCONFIGURED, "If the key is empty, operator must be Exists.", TAINT_FILTER
+                Code.MISCONFIGURED,
+                "If the key is empty, operator must be Exists.",
+                TAINT_FILTER,
             )
         if toleration.operator == "Exists" and toleration.value:
             return Status(

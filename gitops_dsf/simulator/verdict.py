@@ -24,7 +24,7 @@ from gitops_dsf.simulator.notes import decision_notes, outcome_notes, score_note
 from gitops_dsf.simulator.outcome import Outcome
 from gitops_dsf.simulator.predicates import PREDICATE_FILTER, mismatch
 from gitops_dsf.simulator.prioritizers import PrioritizerResult, selector_error
-from gitops_dsf.simulator.ranking import Ranking
+from gitops_dsf.simulator.ranking import RankedClusters
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 from gitops_dsf.simulator.taints import taint_reason
@@ -59,7 +59,7 @@ class Verdict:
     stages: tuple[Stage, ...] = ()
     """The filters that completed, in order."""
     prioritizers: tuple[PrioritizerResult, ...] = ()
-    ranking: Ranking | None = None
+    ranking: RankedClusters | None = None
     """None if scheduling ended with an error."""
     unscheduled: int = 0
     groups: tuple[Group, ...] = ()

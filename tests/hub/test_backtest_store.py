@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from gitops_dsf.hub.raw_results import ByCluster
-from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.client import OpenStore
 from gitops_dsf.metricstore.currentscores import exported_now
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.controlplane.processes import Processes
@@ -113,7 +113,7 @@ def test_the_raw_scores_of_now_have_bounds_and_an_age(tmp_path: Path) -> None:
         )
 
         async def read() -> Mapping[str, ByCluster]:
-            async with MetricStore(prometheus) as store:
+            async with OpenStore(prometheus) as store:
                 return await exported_now(
                     store, ["idle.cpu", "memory"], cluster_label="ds_cluster", at=end + 10
                 )

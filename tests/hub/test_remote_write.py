@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.client import OpenStore
 from gitops_dsf.metricstore.currentscores import exported_now
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.ports import free_port
@@ -194,7 +194,7 @@ def test_raw_scores_arrive_and_nothing_else(
 
 async def _read(url: str) -> list[Any]:
     """What the reconciler reads of `spec.reconciler.metricStore`."""
-    async with MetricStore(url) as store:
+    async with OpenStore(url) as store:
         by_score = await exported_now(
             store, ["cpu_headroom"], cluster_label="ds_cluster", at=int(time.time())
         )

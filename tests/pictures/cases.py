@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from demo.edits import rank_by_scoring_apis, write_scale_right, write_scale_wrong
-from demo.fleet import FleetRepository
+from demo.fleet import FleetClone
 from demo.programs import Stop
 from tests.integration.demo.test_preview import RAW, run_agents, state_of
 from tests.integration.preview.gitfleet import (
@@ -59,7 +59,7 @@ def comment(fleet: Path, hub: Path | None) -> str:
 
 def demo_comment(folder: Path) -> str:
     """The comment on the pull request of the demo: its own edit, on its own fleet."""
-    fleet = FleetRepository(folder / "fleet", stop=Stop())
+    fleet = FleetClone(folder / "fleet", stop=Stop())
     fleet.create()
     fleet.fill()
     fleet.add_scoring_apis()

@@ -32,7 +32,7 @@ from gitops_dsf.hubreader import files as hub_files
 from gitops_dsf.hubreader.files import documents, from_path
 from gitops_dsf.journal import lines
 from gitops_dsf.metricstore import files as history_files
-from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.client import OpenStore
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.render import limits
 from gitops_dsf.repository.load import load_text
@@ -204,7 +204,7 @@ CASES: Final[dict[str, tuple[int, str, Callable[[int], Any]]]] = {
     "samples of a history": (
         60_000_000,
         "60,000,000",
-        lambda count: MetricStore("http://store").refuse_beyond(count),
+        lambda count: OpenStore("http://store").refuse_beyond(count),
     ),
     "bytes of names and lines of results": (16 * MEBIBYTE, "16777216", results),
     "characters of the cluster's name": (253, "cluster-name", cluster_name),

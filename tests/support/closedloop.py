@@ -28,7 +28,7 @@ from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.items import items_of
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase, remembered
-from gitops_dsf.pacing.ledger import Outcome as MoveOutcome
+from gitops_dsf.pacing.ledger import VerificationOutcome as MoveOutcome
 from gitops_dsf.pacing.progress import advance
 from gitops_dsf.pacing.verification import Reading
 from gitops_dsf.pacing.verifier import NOT_VERIFIED, Evidence, begun_by

@@ -10,7 +10,7 @@ from msgspec import structs
 from dsf_wire.scorename import sanitise
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.record import Record, new_record
-from gitops_dsf.show.pages.fleet import Fleet, Past, SourcePlace
+from gitops_dsf.show.pages.fleet import Past, ShownFleet, SourcePlace
 from gitops_dsf.views.doctor.finding import DoctorFinding, State
 from gitops_dsf.views.status.build import build
 from tests.support.hubobjects import (
@@ -49,7 +49,7 @@ def names(known: Sequence[str], stem: str, number: int) -> list[str]:
 
 def fleet_view(
     *, clusters: int = 12, scorers: int = 6, applications: int = 8, text: str = ""
-) -> Fleet:
+) -> ShownFleet:
     """A fleet of this size. `text` is put into every field that people or programs write."""
     rng = random.Random(1)
     regions = cycle(REGIONS)
@@ -87,7 +87,7 @@ def fleet_view(
     place = SourcePlace(
         f"apps/portal{text}.yaml:4", "https://github.com/acme/fleet/blob/4f2c/apps/portal.yaml#L4"
     )
-    return Fleet(
+    return ShownFleet(
         overview=build(inputs_of(objects)),
         findings=findings,
         sources={

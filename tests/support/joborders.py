@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from gitops_dsf.hub.multikueue import MultiKueueConfig
-from gitops_dsf.show.pages.fleet import Fleet, Past, fleet_page
+from gitops_dsf.show.pages.fleet import Past, ShownFleet, fleet_page
 from gitops_dsf.views.status.build import build
 from tests.support.hubobjects import Object, decision, fleet, placement
 from tests.support.overviews import inputs_of
@@ -45,5 +45,7 @@ def config(
 def page_of_jobs(*configs: MultiKueueConfig, objects: list[Object] | None = None) -> str:
     """The page of a fleet in which jobs are ordered."""
     overview = build(inputs_of(objects or ordering(), multi_kueue_configs=configs))
-    fleet_of_jobs = Fleet(overview=overview, findings=(), sources={}, sources_note="", past=Past())
+    fleet_of_jobs = ShownFleet(
+        overview=overview, findings=(), sources={}, sources_note="", past=Past()
+    )
     return fleet_page(fleet_of_jobs)

@@ -30,7 +30,7 @@ from gitops_dsf.hub.windows import open_period
 from gitops_dsf.journal.lines import read
 from gitops_dsf.journal.record import Record
 from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
-from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase, VerificationOutcome
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.reconciler.journal.branch import README
 from gitops_dsf.simulator import simulate_placement
@@ -668,7 +668,7 @@ class Laws:
                 and known.under_way
                 and each.phase is Phase.ENDED
                 # Both copies stay when it failed.
-                and each.outcome not in {Outcome.RETURNED, Outcome.FAILED}
+                and each.outcome not in {VerificationOutcome.RETURNED, VerificationOutcome.FAILED}
             ):
                 self._check_ended(key, known)
             if is_new and not each.returning:
@@ -737,12 +737,12 @@ class Laws:
         if not move.verified and not move.returning:
             return
         self.checks["returned-once"] += 1
-        failed = move.outcome in {Outcome.RETURNED, Outcome.FAILED}
+        failed = move.outcome in {VerificationOutcome.RETURNED, VerificationOutcome.FAILED}
         if earlier is not None and earlier.passed_at and (failed or not move.passed_at):
             self._break("returned-once", f"it had passed: {move}")
-        if move.returning and (move.verified or move.outcome is Outcome.RETURNED):
+        if move.returning and (move.verified or move.outcome is VerificationOutcome.RETURNED):
             self._break("returned-once", f"it is a return: {move}")
-        if move.outcome is Outcome.RETURNED and not move.admitted:
+        if move.outcome is VerificationOutcome.RETURNED and not move.admitted:
             self._break("returned-once", f"OCM moved it itself: {move}")
 
     def _check_return(self, move: LedgerMove, ledger: Ledger) -> None:
@@ -753,7 +753,7 @@ class Laws:
             for each in ledger.moves
             if (each.placement, each.source, each.target)
             == (move.placement, move.target, move.source)
-            and each.outcome is Outcome.RETURNED
+            and each.outcome is VerificationOutcome.RETURNED
             and each.admitted
             and not each.returning
         ]

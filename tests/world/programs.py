@@ -15,7 +15,7 @@ from typing import Final
 from dsf_agent.configuration import settings as agent_settings
 from dsf_agent.configuration.settings import Waits
 from dsf_agent.process import build
-from dsf_agent.process.supervise import Agent
+from dsf_agent.process.supervise import Supervisor
 from dsf_runtime.access import Access
 from gitops_dsf.errors import HubError
 from gitops_dsf.reconciler import run as reconciler
@@ -155,7 +155,7 @@ def _pod(name: str, files: Path, flags: list[str]) -> Pod:
     settings = replace(read, waits=WAITS)
 
     async def main(program: Program) -> None:
-        agent = Agent(adapters=build.Adapters(settings, wall=clock_of(program)))
+        agent = Supervisor(adapters=build.Adapters(settings, wall=clock_of(program)))
         await agent.run()
 
     return Pod(name, main)

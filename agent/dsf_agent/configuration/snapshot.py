@@ -236,7 +236,7 @@ class Targets:
     by_value: Mapping[str, str]
 
 
-class Fleet:
+class ScoredClusters:
     """Answers which clusters a scorer scores.
 
     The next cycle follows a new file, without a restart.

@@ -11,7 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from dsf_agent.configuration.settings import AgentSettings
-from dsf_agent.configuration.snapshot import ConfigurationSnapshot, Fleet, publishes
+from dsf_agent.configuration.snapshot import ConfigurationSnapshot, ScoredClusters, publishes
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.endpoints.auth import RequestAuth, scoring_auth, source_auth
 from dsf_agent.endpoints.budget import Budget, Reservation
@@ -72,7 +72,7 @@ class Adapters:
         self.cluster = ClusterInformers(
             server=self.spoke, wait_seconds=settings.limits.total_seconds
         )
-        self.fleet = Fleet(own=own)
+        self.fleet = ScoredClusters(own=own)
         self.publisher: Publisher | None = None
         self.pruner: Pruner | None = None
         self.invalid_entries: InvalidEntries | None = None

@@ -30,7 +30,7 @@ PAUSE_SECONDS: Final = 10.0
 """
 
 
-class Agent:
+class Supervisor:
     """Owns the root tasks. If one of them ends, the process ends."""
 
     def __init__(self, *, adapters: Adapters) -> None:
@@ -222,7 +222,7 @@ def _scorer(name: str, score_name: str, state: WorkerState) -> dict[str, Any]:
 
 async def serve(adapters: Adapters) -> int:
     """Runs an agent until SIGTERM or SIGINT."""
-    agent = Agent(adapters=adapters)
+    agent = Supervisor(adapters=adapters)
     tune()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dsf_agent.configuration import settings as settings_module
-from dsf_agent.configuration.snapshot import ConfigurationSnapshot, Fleet, parse
+from dsf_agent.configuration.snapshot import ConfigurationSnapshot, ScoredClusters, parse
 from dsf_agent.endpoints.auth import RequestAuth, scoring_auth
 from dsf_agent.endpoints.budget import Budget, Reservation
 from dsf_agent.endpoints.credentials import EndpointCredentials
@@ -65,7 +65,7 @@ class TrialFailure(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class TrialResult:
     """What one cycle found."""
 
     failure: TrialFailure | None = None
@@ -125,7 +125,7 @@ async def try_scorer(
     clusters: Iterable[FleetCluster] | None,
     access: SourceAccess,
     now: float,
-) -> Trial:
+) -> TrialResult:
     """Runs one cycle at a time in Unix seconds.
 
     ``clusters`` are those of the hub scorer; None for a scorer that an agent runs on ``cluster``.
@@ -137,15 +137,15 @@ async def try_scorer(
     # With one scorer, each mistake is one of this scorer.
     if snapshot.problems:
         reason = snapshot.problems[0].reason
-        return Trial(failure=TrialFailure("configuration", "bad_entry", reason))
+        return TrialResult(failure=TrialFailure("configuration", "bad_entry", reason))
     stages = _Stages(snapshot, cluster=cluster, access=access)
     try:
         result = await stages.cycle(now=now).run()
     except AgentError as error:
-        return Trial(failure=TrialFailure(error.stage, error.reason.value, str(error)))
+        return TrialResult(failure=TrialFailure(error.stage, error.reason.value, str(error)))
     finally:
         await stages.close()
-    return Trial(
+    return TrialResult(
         series=result.series,
         size=result.size,
         results=result.results,
@@ -195,7 +195,7 @@ class _Stages:
         self._credentials.source = self._auth
         self._credentials.source_trust = access.trust
         self._informers = ClusterInformers(server=None, wait_seconds=settings.limits.total_seconds)
-        self._fleet = Fleet(own=cluster if snapshot.clusters is None else "")
+        self._fleet = ScoredClusters(own=cluster if snapshot.clusters is None else "")
         if snapshot.clusters is not None:
             self._fleet.set(snapshot.clusters)
 

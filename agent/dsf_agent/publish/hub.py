@@ -27,7 +27,7 @@ from urllib.parse import quote
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError
 from dsf_agent.publish import hubobject, store
-from dsf_agent.publish.hubobject import HubObject, HubObjectList, Table
+from dsf_agent.publish.hubobject import HubObject, HubObjectList, TableAnswer
 from dsf_agent.publish.store import ScoredCondition, StoredScores
 from dsf_runtime.apiserver import APPLY, JSON_PATCH, MERGE
 from dsf_wire import constants, ownership
@@ -216,7 +216,9 @@ class HubStore:
         """See ScoreStore.names. Answered from the API server's cache, without the objects."""
         # Version 0: any state that the cache has will do, since young objects are not judged.
         params = {**self._owned, "includeObject": "None", "resourceVersion": "0"}
-        table = await self._server.call("GET", self._base, shape=Table, params=params, accept=TABLE)
+        table = await self._server.call(
+            "GET", self._base, shape=TableAnswer, params=params, accept=TABLE
+        )
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
     async def list_owned(self, *, values: bool = True) -> list[StoredScores]:

@@ -112,7 +112,7 @@ class TableRow(msgspec.Struct, frozen=True):
     cells: list[Any]
 
 
-class Table(msgspec.Struct, frozen=True):
+class TableAnswer(msgspec.Struct, frozen=True):
     """A list as a table. The first column of a custom resource is the name."""
 
     rows: list[TableRow]

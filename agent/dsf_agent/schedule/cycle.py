@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from dsf_agent.configuration.snapshot import Fleet, Targets, publishes
+from dsf_agent.configuration.snapshot import ScoredClusters, Targets, publishes
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.errors import AgentError
 from dsf_agent.fetch.promjson import SeriesText
@@ -118,7 +118,7 @@ class Cycle:
     """
 
     scorer: ScorerSummary
-    fleet: Fleet
+    fleet: ScoredClusters
     fetch: Fetch
     score_of: Callable[[LabelSets], Scoring]
     publication: ScorePublication | None

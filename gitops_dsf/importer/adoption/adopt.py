@@ -19,7 +19,7 @@ from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS
 from gitops_dsf.hub.scorers import ScoreKey
 from gitops_dsf.importer.adoption.agreement import check_ranking, check_set
 from gitops_dsf.importer.adoption.applicationset import application_of
-from gitops_dsf.importer.adoption.forms import Form, Group, LiveObject
+from gitops_dsf.importer.adoption.forms import FollowedPlacement, Form, LiveObject
 from gitops_dsf.importer.adoption.liveset import NotExpressible, read_live_set
 from gitops_dsf.importer.adoption.manifests import (
     applied_by,
@@ -114,7 +114,7 @@ class _Adoption:
         self._planned.files |= texts
         self._report(groups)
 
-    def _groups(self) -> Iterator[Group]:
+    def _groups(self) -> Iterator[FollowedPlacement]:
         """The ApplicationSets that are asked for, by the Placement that they follow."""
         # Argo CD reads decisions in its own namespace alone, so other Placements are followed by
         # nobody.
@@ -122,13 +122,15 @@ class _Adoption:
         for data in self._objects:
             if data.get("kind") == "Placement" and namespace_of(data) == self._home:
                 placements[name_of(data)] = data
-        by_placement: dict[str, Group] = {}
+        by_placement: dict[str, FollowedPlacement] = {}
         for live in self._sets():
             followed = placements_followed(value_at(live.data, _GENERATORS))
             name = followed[0]
             group = by_placement.get(name)
             if group is None:
-                group = Group(placement=self._placement(placements.get(name)), name=name)
+                group = FollowedPlacement(
+                    placement=self._placement(placements.get(name)), name=name
+                )
                 by_placement[name] = group
             group.sets.append(live)
             if len(set(followed)) > 1:
@@ -179,7 +181,7 @@ class _Adoption:
             return None
         return LiveObject(data=data, kind="Placement", name=name)
 
-    def _begin(self, group: Group) -> None:
+    def _begin(self, group: FollowedPlacement) -> None:
         """Gives the members of a group the first form that is not out of the question."""
         for live in group.members():
             version = _VERSIONS[live.kind]
@@ -211,7 +213,7 @@ class _Adoption:
                     Form.NOT_AT_ALL,
                 )
 
-    def _texts(self, groups: Iterable[Group]) -> dict[str, str]:
+    def _texts(self, groups: Iterable[FollowedPlacement]) -> dict[str, str]:
         """The files of the present forms."""
         self._files = {}
         texts: dict[str, str] = {}
@@ -231,7 +233,7 @@ class _Adoption:
             texts[SETTINGS_FILE] = with_declared(self._settings(), name, declared)
         return texts
 
-    def _undeclared(self, groups: Iterable[Group]) -> Sequence[ScoreKey]:
+    def _undeclared(self, groups: Iterable[FollowedPlacement]) -> Sequence[ScoreKey]:
         """The scores of other add-ons that rank the Placements which are written."""
         placements: list[Mapping[str, Any]] = []
         for group in groups:
@@ -245,7 +247,9 @@ class _Adoption:
         planned_text = self._planned.files.get(SETTINGS_FILE)
         return planned_text or read_text(self._planned.root, SETTINGS_FILE)
 
-    def _documents(self, group: Group) -> list[tuple[LiveObject, ImportedObject]] | None:
+    def _documents(
+        self, group: FollowedPlacement
+    ) -> list[tuple[LiveObject, ImportedObject]] | None:
         """What is written of a group; None if a member has another form from now on."""
         group.settle()
         ranking: ImportedObject | None = None
@@ -298,7 +302,7 @@ class _Adoption:
                 return file
         raise RepositoryError(f"there is a file {stem}-adopted.yaml already; rename it")
 
-    def _blame(self, errors: Sequence[Diagnostic], groups: Sequence[Group]) -> None:
+    def _blame(self, errors: Sequence[Diagnostic], groups: Sequence[FollowedPlacement]) -> None:
         """Gives the objects in whose files errors are another form."""
         blamed: dict[str, Diagnostic] = {}
         for error in errors:
@@ -313,7 +317,7 @@ class _Adoption:
             for live in group.members():
                 live.fall_back(_text(errors[0]), Form.NOT_AT_ALL)
 
-    def _compare(self, fleet: CheckedFleet, groups: Iterable[Group]) -> bool:
+    def _compare(self, fleet: CheckedFleet, groups: Iterable[FollowedPlacement]) -> bool:
         """Whether what is rendered means what is live. What does not gets another form."""
         applications = {
             application.metadata.name: application for application in fleet.applications
@@ -338,7 +342,7 @@ class _Adoption:
                         is_as_live = False
         return is_as_live
 
-    def _report(self, groups: Iterable[Group]) -> None:
+    def _report(self, groups: Iterable[FollowedPlacement]) -> None:
         files = {(live.kind, live.name): file for file, live in self._files.items()}
         for group in groups:
             for live in group.members():
@@ -370,7 +374,7 @@ class _Adoption:
         ):
             lines.sort()
 
-    def _report_scores(self, groups: Iterable[Group]) -> None:
+    def _report_scores(self, groups: Iterable[FollowedPlacement]) -> None:
         changes: list[str] = []
         for score in self._undeclared(groups):
             text = "/".join(score)

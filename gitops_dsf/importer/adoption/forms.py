@@ -37,7 +37,7 @@ class LiveObject:
 
 
 @dataclass(kw_only=True)
-class Group:
+class FollowedPlacement:
     """A Placement and the ApplicationSets that follow it."""
 
     placement: LiveObject | None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gitops_dsf.hub.names import DELIVERY_APPLICATION
-from gitops_dsf.importer.adoption.forms import Group, LiveObject
+from gitops_dsf.importer.adoption.forms import FollowedPlacement, LiveObject
 from gitops_dsf.importer.adoption.liveset import without_unknown
 from gitops_dsf.importer.manifest import ImportedObject, authored_metadata, name_of
 from gitops_dsf.repository.load import value_at
@@ -18,7 +18,7 @@ TRACKING_ANNOTATION: Final = "argocd.argoproj.io/tracking-id"
 
 
 def merged(
-    group: Group,
+    group: FollowedPlacement,
     placement: LiveObject,
     ranking: ImportedObject,
     documents: Sequence[tuple[LiveObject, ImportedObject]],

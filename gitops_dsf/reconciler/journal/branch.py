@@ -33,7 +33,7 @@ OCM writes its pages one after another.
 """
 
 
-class Move(NamedTuple):
+class ChangedDecision(NamedTuple):
     """A decision that needs a record."""
 
     record: Record
@@ -67,7 +67,7 @@ def observe(
     started: float,
     now: float,
     hub_time: float,
-) -> tuple[list[Move], float | None]:
+) -> tuple[list[ChangedDecision], float | None]:
     """Compares decisions with the last records.
 
     Returns those that need a record, and the seconds until another one is settled.
@@ -76,7 +76,7 @@ def observe(
     that does not name them. Decisions that have not changed since `started` were made before this
     replica looked.
     """
-    moves: list[Move] = []
+    moves: list[ChangedDecision] = []
     wait: float | None = None
     for name, placement in placements.items():
         decision = decisions.get(name)
@@ -113,7 +113,7 @@ def observe(
             after=decision.clusters,
             uid=placement.uid,
         )
-        moves.append(Move(record, before, decision.clusters))
+        moves.append(ChangedDecision(record, before, decision.clusters))
     return moves, wait
 
 

@@ -28,7 +28,7 @@ from gitops_dsf.reconciler.git.clone import working_clone
 from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
 from gitops_dsf.reconciler.hub.kinds import placement_reference
-from gitops_dsf.reconciler.journal.branch import JournalClone, Move, observe
+from gitops_dsf.reconciler.journal.branch import ChangedDecision, JournalClone, observe
 from gitops_dsf.reconciler.journal.explaining import Facts, filled, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.journal.verifications import KnownVerifications, verification_records
@@ -206,7 +206,7 @@ class JournalController:
         self._show()
         return wait
 
-    async def _add(self, moves: Sequence[Move], facts: Facts) -> None:
+    async def _add(self, moves: Sequence[ChangedDecision], facts: Facts) -> None:
         records: list[Record] = []
         for move in moves:
             key = move.record.placement

@@ -18,7 +18,7 @@ from gitops_dsf.journal.record import (
     RecordedVerification,
     verification_record,
 )
-from gitops_dsf.pacing.ledger import LedgerMove, Outcome
+from gitops_dsf.pacing.ledger import LedgerMove, VerificationOutcome
 
 PASSED: Final = "Passed"
 """The outcome of a record about checks that passed. The old copy may still be there then."""
@@ -110,11 +110,11 @@ def _keys(records: Iterable[Record]) -> Iterator[_MoveKey]:
 
 def _outcome(move: LedgerMove) -> str | None:
     """How the checks decided; None while they have not, and for a move that is not verified."""
-    if move.returning and move.outcome is Outcome.FAILED:
+    if move.returning and move.outcome is VerificationOutcome.FAILED:
         return NOT_RETURNED
     if not move.verified or move.outcome is None:
         return None
-    return PASSED if move.outcome is Outcome.COMPLETED else str(move.outcome)
+    return PASSED if move.outcome is VerificationOutcome.COMPLETED else str(move.outcome)
 
 
 def _decided_at(move: LedgerMove) -> datetime:

@@ -14,7 +14,7 @@ from gitops_dsf.reconciler.multikueue.namespaces import FollowedNamespace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Claim:
+class ConfigClaim:
     """A Placement that orders a MultiKueueConfig."""
 
     namespace: str
@@ -33,9 +33,9 @@ class Claim:
         return placement_reference(self.name, self.placement, self.namespace)
 
 
-def claims_in(namespaces: Iterable[FollowedNamespace]) -> dict[str, list[Claim]]:
+def claims_in(namespaces: Iterable[FollowedNamespace]) -> dict[str, list[ConfigClaim]]:
     """By MultiKueueConfig, in order of namespace and name of the Placement."""
-    claims: dict[str, list[Claim]] = defaultdict(list)
+    claims: dict[str, list[ConfigClaim]] = defaultdict(list)
     for followed in sorted(namespaces, key=lambda followed: followed.name):
         for name, placement in sorted(followed.placements.items.items()):
             if not placement.multikueue:
@@ -44,12 +44,14 @@ def claims_in(namespaces: Iterable[FollowedNamespace]) -> dict[str, list[Claim]]
             with contextlib.suppress(msgspec.DecodeError):
                 order = msgspec.json.decode(placement.multikueue, type=MultiKueueOrder)
                 claims[order.config].append(
-                    Claim(namespace=followed.name, name=name, placement=placement, order=order)
+                    ConfigClaim(
+                        namespace=followed.name, name=name, placement=placement, order=order
+                    )
                 )
     return claims
 
 
-def owner_of(claims: Sequence[Claim], written_by: str) -> Claim:
+def owner_of(claims: Sequence[ConfigClaim], written_by: str) -> ConfigClaim:
     """The claim that counts, of at least one.
 
     `written_by` is the Placement for which the list was written last. It stays the owner, so that a

@@ -41,7 +41,7 @@ from gitops_dsf.reconciler.hub.api import REFUSED
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.hub.kinds import StoredObject
 from gitops_dsf.reconciler.loop import CONFLICT_SECONDS, INTERVAL_SECONDS, run_controller
-from gitops_dsf.reconciler.multikueue.claims import Claim, claims_in, owner_of
+from gitops_dsf.reconciler.multikueue.claims import ConfigClaim, claims_in, owner_of
 from gitops_dsf.reconciler.multikueue.configs import StoredConfig, read_config, write_config
 from gitops_dsf.reconciler.multikueue.jobs import JobPlace, JobPlaces, WorkloadReader, jobs_of
 from gitops_dsf.reconciler.multikueue.kueueview import KueueView
@@ -164,7 +164,7 @@ class MultiKueueController:
         """The Placements (namespace/name) that order clusters."""
         return {claim.key for claims in self._claims().values() for claim in claims}
 
-    def _claims(self) -> dict[str, list[Claim]]:
+    def _claims(self) -> dict[str, list[ConfigClaim]]:
         return claims_in(self._namespaces.by_name.values())
 
     async def _reconcile(self, view: KueueView) -> float:
@@ -179,7 +179,9 @@ class MultiKueueController:
         self._report.finish()
         return next_look
 
-    async def _try_to_order(self, config: str, claims: Sequence[Claim], view: KueueView) -> float:
+    async def _try_to_order(
+        self, config: str, claims: Sequence[ConfigClaim], view: KueueView
+    ) -> float:
         """Returns when to look again.
 
         What the hub refuses for one config must not hold up the others.
@@ -194,7 +196,7 @@ class MultiKueueController:
             self._report.refused(claims[0], str(error))
             return self._pauses.failed(config)
 
-    async def _order(self, config: str, claims: Sequence[Claim], view: KueueView) -> float:
+    async def _order(self, config: str, claims: Sequence[ConfigClaim], view: KueueView) -> float:
         """Raises ApiError."""
         pause = self._pauses.left(config)
         if pause:
@@ -226,7 +228,7 @@ class MultiKueueController:
         self._report.left_out(owner, order)
         return max(CONFLICT_SECONDS, inputs.due_at - inputs.now)
 
-    def _unsettled_seconds(self, claim: Claim) -> float:
+    def _unsettled_seconds(self, claim: ConfigClaim) -> float:
         """Until the decision has settled.
 
         OCM writes the pages of a decision one after another.
@@ -236,7 +238,9 @@ class MultiKueueController:
             return 0.0
         return decision.since + DEBOUNCE_SECONDS - self._context.clock()
 
-    def _inputs(self, claim: Claim, stored: StoredConfig | None, view: KueueView) -> OrderInputs:
+    def _inputs(
+        self, claim: ConfigClaim, stored: StoredConfig | None, view: KueueView
+    ) -> OrderInputs:
         """What the order depends on, as the informers show it."""
         hub = self._context.view
         now = self._api.now()
@@ -272,7 +276,7 @@ class MultiKueueController:
         return replace(inputs, points=cluster_points(terms, inputs.eligible, scores, now=now))
 
     async def _confirmed(
-        self, claim: Claim, inputs: OrderInputs, view: KueueView
+        self, claim: ConfigClaim, inputs: OrderInputs, view: KueueView
     ) -> OrderInputs | None:
         """The inputs by what the hub says now, before a cluster leaves the list.
 
@@ -309,7 +313,7 @@ class MultiKueueController:
         return places
 
     async def _write(
-        self, claim: Claim, stored: StoredConfig | None, inputs: OrderInputs, order: Order
+        self, claim: ConfigClaim, stored: StoredConfig | None, inputs: OrderInputs, order: Order
     ) -> None:
         """Raises ApiError, with 409 if somebody wrote the config meanwhile."""
         if order.is_ordered or stored is None:

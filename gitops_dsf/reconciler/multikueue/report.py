@@ -6,7 +6,7 @@ from collections.abc import Collection
 from gitops_dsf.hub.resources import MULTIKUEUE_CONFIGS
 from gitops_dsf.multikueue.order import Order, OrderCause
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.multikueue.claims import Claim
+from gitops_dsf.reconciler.multikueue.claims import ConfigClaim
 from gitops_dsf.wording import names_text, plural
 
 LOG = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class OrderReport:
             break
         self._left_out[(config,)] = len(left_out)
 
-    def written(self, claim: Claim, order: Order) -> None:
+    def written(self, claim: ConfigClaim, order: Order) -> None:
         """A list that was written."""
         config = claim.order.config
         if order.is_ordered:
@@ -65,7 +65,7 @@ class OrderReport:
                 warning=True,
             )
 
-    def left_out(self, claim: Claim, order: Order) -> None:
+    def left_out(self, claim: ConfigClaim, order: Order) -> None:
         """Eligible clusters that have no place."""
         if not order.left_out:
             return
@@ -76,7 +76,7 @@ class OrderReport:
         )
         self._lasting(claim, "ClustersLeftOut", message)
 
-    def not_ours(self, claim: Claim) -> None:
+    def not_ours(self, claim: ConfigClaim) -> None:
         """The MultiKueueConfig has not our label."""
         config = claim.order.config
         self._refused[(config,)] = 1.0
@@ -87,7 +87,7 @@ class OrderReport:
         )
         self._lasting(claim, "MultiKueueConfigNotOurs", message)
 
-    def claimed_twice(self, claim: Claim, owner: Claim) -> None:
+    def claimed_twice(self, claim: ConfigClaim, owner: ConfigClaim) -> None:
         """Another Placement orders the MultiKueueConfig."""
         config = claim.order.config
         self._refused[(config,)] = 1.0
@@ -97,19 +97,19 @@ class OrderReport:
         )
         self._lasting(claim, "MultiKueueConfigTaken", message)
 
-    def refused(self, claim: Claim, error: str) -> None:
+    def refused(self, claim: ConfigClaim, error: str) -> None:
         """The hub refused to read or to write something."""
         config = claim.order.config
         self._refused[(config,)] = 1.0
         message = f"the clusters of MultiKueueConfig {config} are not ordered: {error}"
         self._lasting(claim, "MultiKueueConfigRefused", message)
 
-    def still_refused(self, claim: Claim) -> None:
+    def still_refused(self, claim: ConfigClaim) -> None:
         """The hub refused something, and it is not tried again yet."""
         self._refused[(claim.order.config,)] = 1.0
         self._states.add((claim.key, "MultiKueueConfigRefused"))
 
-    def kueue_missing(self, claims: Collection[Claim]) -> None:
+    def kueue_missing(self, claims: Collection[ConfigClaim]) -> None:
         """The hub has no Kueue, or one that is too old."""
         for claim in claims:
             message = (
@@ -118,7 +118,7 @@ class OrderReport:
             )
             self._context.events.record(claim.reference, "KueueMissing", message, warning=True)
 
-    def _lasting(self, claim: Claim, reason: str, message: str) -> None:
+    def _lasting(self, claim: ConfigClaim, reason: str, message: str) -> None:
         state = (claim.key, reason)
         self._states.add(state)
         if self._said.get(state) != message:

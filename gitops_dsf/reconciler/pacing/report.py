@@ -13,14 +13,16 @@ from gitops_dsf.hub.moves.measured import check_text
 from gitops_dsf.hub.names import ACKNOWLEDGED_STOP_ANNOTATION, MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import Verification
 from gitops_dsf.hub.times import timestamp_of
-from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase, VerificationOutcome
 from gitops_dsf.pacing.stored import Queue
 from gitops_dsf.pacing.verification import deadline
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.kinds import InvolvedObject, placement_reference
 from gitops_dsf.wording import plural, prioritizer_text
 
-_DONE: Final = frozenset({None, Outcome.COMPLETED, Outcome.UNKNOWN_COMPLETED})
+_DONE: Final = frozenset(
+    {None, VerificationOutcome.COMPLETED, VerificationOutcome.UNKNOWN_COMPLETED}
+)
 """Outcomes of a move that ended where it led. A move that is not verified has none."""
 
 LOG = logging.getLogger(__name__)
@@ -136,24 +138,24 @@ def _report_verification(
         context.metrics.verification.seconds.labels(outcome=str(move.outcome)).observe(seconds)
     measured = _measured(move)
     match move.outcome:
-        case Outcome.COMPLETED:
+        case VerificationOutcome.COMPLETED:
             _record_event(context, move, "MovePassed", measured)
-        case Outcome.UNKNOWN_COMPLETED:
+        case VerificationOutcome.UNKNOWN_COMPLETED:
             message = f"its checks could not be told in time, and onUnknown is Complete: {measured}"
             _record_event(context, move, "MoveNotVerified", message, warning=True)
-        case Outcome.FAILED if move.returning:
+        case VerificationOutcome.FAILED if move.returning:
             message = f"it cannot go back to {move.target}, so it stays where it does worse"
             _record_event(context, move, "MoveFailed", message, warning=True)
-        case Outcome.FAILED if earlier.phase is Phase.HANDOVER:
+        case VerificationOutcome.FAILED if earlier.phase is Phase.HANDOVER:
             message = (
                 f"its copy on {move.target} did not become healthy in time, and it has nowhere to"
                 " return to"
             )
             _record_event(context, move, "MoveFailed", message, warning=True)
-        case Outcome.FAILED:
+        case VerificationOutcome.FAILED:
             message = f"{measured}; it has nowhere to return to, so it stays on {move.target}"
             _record_event(context, move, "MoveFailed", message, warning=True)
-        case Outcome.OVERTAKEN:
+        case VerificationOutcome.OVERTAKEN:
             _record_event(context, move, "MoveEnded", "OCM decided again before it was verified")
     # Of a move that returned, the move back says it.
     context.verification_decided()

@@ -15,7 +15,7 @@ from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.repository.load.forgotten import forgotten
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE, SUFFIXES
-from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
+from gitops_dsf.repository.safefolder import FileTooLargeError, NotRegularError, SafeFolder
 
 MEBIBYTE: Final = 1024 * 1024
 MAX_FILE_BYTES: Final = 8 * MEBIBYTE
@@ -146,7 +146,7 @@ def _read(folder: SafeFolder, root: Path, name: str) -> bytes | Diagnostic:
             return folder.read(target.as_posix(), limit=MAX_FILE_BYTES)
     except NotRegularError:
         return codes.NOT_AN_OBJECT.at(position, "not a regular file", "remove it, or rename it")
-    except TooLargeError as error:
+    except FileTooLargeError as error:
         message = f"{error.size} bytes; a file may have at most {MAX_FILE_BYTES}"
         return codes.SIZE.at(position, message, "split it into several files")
     except OSError as error:

@@ -23,7 +23,7 @@ from gitops_dsf.repository.model.base import (
 )
 from gitops_dsf.repository.model.external_scores import AddOnScore
 from gitops_dsf.repository.model.field_rules import (
-    Rule,
+    FieldRule,
     Ruled,
     exactly_one,
     given,
@@ -48,7 +48,7 @@ class Toleration(Ruled):
     """A taint of clusters that is tolerated."""
 
     rules = (
-        Rule(
+        FieldRule(
             message="a toleration without key needs operator: Exists, and operator Exists takes no"
             " value",
             json={
@@ -160,7 +160,7 @@ class Score(Ruled):
     """A score that ranks the clusters: of a scorer, of another add-on, or of OCM itself."""
 
     rules = (
-        Rule(
+        FieldRule(
             message="write exactly one of scorer (a DynamicScorer of this repository), addOn (a"
             " score of another add-on) and builtIn (a prioritizer of OCM)",
             holds=lambda score: (
@@ -168,7 +168,7 @@ class Score(Ruled):
             ),
             json={"oneOf": [given("scorer"), given("addOn"), given("builtIn")]},
         ),
-        Rule(
+        FieldRule(
             message="demand is of a score that measures load, and a built-in prioritizer measures"
             " none",
             holds=lambda score: score.built_in is None or not score.demand,
@@ -178,7 +178,7 @@ class Score(Ruled):
                 "then": {"properties": {"demand": {"const": 0}}},
             },
         ),
-        Rule(
+        FieldRule(
             message="dimension is an item of a scorer; with addOn the item is addOn.name",
             holds=lambda score: score.scorer is not None or score.dimension is None,
             path=("dimension",),
@@ -368,7 +368,7 @@ class Application(Ruled):
     """Where the manifests are, and how they are deployed."""
 
     rules = (
-        Rule(
+        FieldRule(
             message="write exactly one of source and sources",
             says="an application has one source or a list of sources: write exactly one of source"
             " and sources",
@@ -484,12 +484,12 @@ class ScoredApplicationSpec(Ranking, Ruled):
     """What runs, and which scores decide where."""
 
     rules = (
-        Rule(
+        FieldRule(
             message="write scores, or in placement a ref to a ScoredPlacement, which has them;"
             " never both",
             json={"oneOf": [given("scores"), having("placement", given("ref"))]},
         ),
-        Rule(
+        FieldRule(
             message="MakeBeforeBreak finds copies by their mark and their cluster's name: write"
             " moves.strategy Keep or Replace with application.template.marks None or destination"
             " Server",

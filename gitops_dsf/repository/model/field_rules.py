@@ -17,7 +17,7 @@ Schema = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class FieldRule:
     """A rule between fields of one object. `cel` is empty without a CRD, `json` where it cannot
     compare.
     """
@@ -37,7 +37,7 @@ class Rule:
 class Ruled(Authored):
     """An object with rules."""
 
-    rules: ClassVar[tuple[Rule, ...]] = ()
+    rules: ClassVar[tuple[FieldRule, ...]] = ()
 
     @model_validator(mode="after")
     def _keeps_its_rules(self) -> Self:
@@ -47,7 +47,7 @@ class Ruled(Authored):
         return self
 
 
-def rules_of(model: str) -> tuple[Rule, ...]:
+def rules_of(model: str) -> tuple[FieldRule, ...]:
     """The rules of a model, by its name; none if it has none."""
     # Schemas name models by their title, so the class is looked for among the subclasses.
     pending = [Ruled]
@@ -59,11 +59,11 @@ def rules_of(model: str) -> tuple[Rule, ...]:
     return ()
 
 
-def exactly_one(first: str, second: str, message: str) -> Rule:
+def exactly_one(first: str, second: str, message: str) -> FieldRule:
     """The rule that an object has one of two fields, by their names in Python."""
     first_field = to_camel(first)
     second_field = to_camel(second)
-    return Rule(
+    return FieldRule(
         message=message,
         holds=lambda owner: (getattr(owner, first) is None) != (getattr(owner, second) is None),
         cel=f"has(self.{first_field}) != has(self.{second_field})",

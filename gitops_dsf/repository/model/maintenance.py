@@ -14,7 +14,7 @@ from gitops_dsf.repository.model.base import (
     Metadata,
     Moment,
 )
-from gitops_dsf.repository.model.field_rules import Rule, Ruled, given, having
+from gitops_dsf.repository.model.field_rules import FieldRule, Ruled, given, having
 from gitops_dsf.repository.model.pods import each_once
 
 MAX_NAMES: Final = 1000
@@ -48,7 +48,7 @@ class MaintenanceSpec(Ruled):
     """What is maintained, when, and what happens meanwhile."""
 
     rules = (
-        Rule(
+        FieldRule(
             message="write exactly one of clusters, clusterSelector and applications",
             holds=lambda spec: (
                 [spec.clusters, spec.cluster_selector, spec.applications].count(None)
@@ -56,13 +56,13 @@ class MaintenanceSpec(Ruled):
             ),
             json={"oneOf": list(map(given, _SUBJECTS))},
         ),
-        Rule(
+        FieldRule(
             message="applications can be frozen only: write action: Freeze, or name clusters",
             path=("action",),
             holds=lambda spec: spec.applications is None or spec.action == "Freeze",
             json={"anyOf": [{"not": given("applications")}, having("action", {"const": "Freeze"})]},
         ),
-        Rule(
+        FieldRule(
             message="write either start and end, or schedule",
             # Both times are there without a schedule, and neither with one.
             holds=lambda spec: (

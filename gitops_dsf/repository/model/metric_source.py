@@ -12,7 +12,7 @@ from gitops_dsf.repository.model.base import (
     LabelSelector,
     Metadata,
 )
-from gitops_dsf.repository.model.field_rules import Rule, Ruled, exactly_one, given, having
+from gitops_dsf.repository.model.field_rules import FieldRule, Ruled, exactly_one, given, having
 from gitops_dsf.repository.model.scorer import (
     TOKEN_OF_POD,
     Auth,
@@ -70,7 +70,7 @@ class MetricSourceVariant(Ruled):
     """How a group of clusters reaches the metric source."""
 
     rules = (
-        Rule(
+        FieldRule(
             message="auth sends a token and basicAuth a password in the same header; keep one",
             holds=lambda variant: variant.basic_auth is None or not sends_token(variant.auth),
             path=("basicAuth",),

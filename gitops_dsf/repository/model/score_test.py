@@ -14,7 +14,13 @@ from gitops_dsf.repository.model.base import (
     Labels,
     Metadata,
 )
-from gitops_dsf.repository.model.field_rules import Rule, Ruled, exactly_one, given, not_empty_list
+from gitops_dsf.repository.model.field_rules import (
+    FieldRule,
+    Ruled,
+    exactly_one,
+    given,
+    not_empty_list,
+)
 
 MAX_SECONDS: Final = 7 * 86_400
 """The longest time that a test may cover."""
@@ -121,9 +127,9 @@ class GivenMetric(Authored):
 class _OfScorer(Ruled):
     """A score by scorer, or by the name of its AddOnPlacementScore."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (
+    rules: ClassVar[tuple[FieldRule, ...]] = (
         exactly_one("scorer", "resource", "write exactly one of scorer and resource"),
-        Rule(
+        FieldRule(
             message="a score of a resource needs its dimension, the name of the item in"
             " status.scores",
             holds=lambda score: score.resource is None or score.dimension is not None,
@@ -242,7 +248,7 @@ class Expected(Ruled):
     """What a test expects."""
 
     rules = (
-        Rule(
+        FieldRule(
             message="a test expects something: write scores, decisions, moves or findings",
             holds=lambda test: test.scores or test.decisions or test.moves or test.findings,
             json={"anyOf": list(map(not_empty_list, ("scores", "decisions", "moves", "findings")))},

@@ -25,7 +25,7 @@ from gitops_dsf.repository.model.base import (
     LabelSelector,
     Metadata,
 )
-from gitops_dsf.repository.model.field_rules import Rule, Ruled, given, having
+from gitops_dsf.repository.model.field_rules import FieldRule, Ruled, given, having
 
 TOKEN_OF_POD: Final = having("serviceAccountToken", {"const": True})
 MAX_SCOPES: Final = 50
@@ -90,14 +90,14 @@ class Auth(Ruled):
     """How the agent authenticates, and which CA it trusts."""
 
     rules = (
-        Rule(
+        FieldRule(
             message="tokenSecretRef and serviceAccountToken are two tokens for one request; keep"
             " one",
             holds=lambda auth: auth.token_secret_ref is None or not auth.service_account_token,
             cel="!(has(self.tokenSecretRef) && self.serviceAccountToken)",
             json={"not": {"allOf": [given("tokenSecretRef"), TOKEN_OF_POD]}},
         ),
-        Rule(
+        FieldRule(
             message="oauth2 obtains a token, and another one is written beside it; keep one",
             holds=lambda auth: (
                 auth.oauth2 is None
@@ -250,7 +250,7 @@ class ScoreRange(Ruled):
     """A linear mapping from raw scores to published ones."""
 
     rules = (
-        Rule(
+        FieldRule(
             message="min must be below max; for scores where lower is better swap outputMin and"
             " outputMax",
             says="min {0.min:g} must be below max {0.max:g}; for scores where lower is better swap"
@@ -258,7 +258,7 @@ class ScoreRange(Ruled):
             holds=lambda mapping: mapping.min < mapping.max,
             cel="self.min < self.max",
         ),
-        Rule(
+        FieldRule(
             message="outputMin and outputMax are equal: every cluster would have the same score",
             holds=lambda mapping: mapping.output_min != mapping.output_max,
             cel="self.outputMin != self.outputMax",
@@ -295,7 +295,7 @@ class DynamicScorerSpec(Ruled):
     """Which metrics are read, how scores are computed from them, and where they are published."""
 
     rules = (
-        Rule(
+        FieldRule(
             message=(
                 "write configURL and configSyncMode, or scoring.type: Query if the query itself"
                 " gives the score"

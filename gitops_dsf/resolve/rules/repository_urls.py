@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Mistake, codes
-from gitops_dsf.resolve.application_sources import Source, sources
+from gitops_dsf.resolve.application_sources import RepositorySource, sources
 from gitops_dsf.resolve.application_templates import ACTION
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
@@ -53,7 +53,7 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-def _browsed(source: Source, url: str, clonable: str, branch: str) -> Diagnostic:
+def _browsed(source: RepositorySource, url: str, clonable: str, branch: str) -> Diagnostic:
     """The finding about the page of a forge that shows a folder of a branch."""
     revision = "revision" if source.path[-1] == "git" else "targetRevision"
     edits = (

@@ -65,7 +65,7 @@ class Past:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fleet:
+class ShownFleet:
     """What the page shows."""
 
     overview: Overview
@@ -146,7 +146,7 @@ class _RecordRow(NamedTuple):
     commit: str
 
 
-def fleet_page(fleet: Fleet) -> str:
+def fleet_page(fleet: ShownFleet) -> str:
     """The page of a fleet: applications, moves, scores and settings, as HTML in one file."""
     view = fleet.overview
     snapshot = view.inputs.snapshot
@@ -256,7 +256,7 @@ def _facts(view: Overview) -> Iterator[Fact]:
 # Applications
 
 
-def _application_rows(fleet: Fleet) -> Sequence[_ApplicationRow]:
+def _application_rows(fleet: ShownFleet) -> Sequence[_ApplicationRow]:
     """Applications and Placements that none of them follows; those that need a person first."""
     view = fleet.overview
     namespaces: dict[str, str] = {}

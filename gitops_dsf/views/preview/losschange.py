@@ -13,7 +13,7 @@ from msgspec import Struct
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.failover import RefugePlans
-from gitops_dsf.views.preview.losses import ClusterLosses, Loss, Overload, with_refuges
+from gitops_dsf.views.preview.losses import ClusterLosses, Loss, OverloadedScore, with_refuges
 from gitops_dsf.views.preview.transition import Transition
 
 
@@ -27,9 +27,9 @@ class LossChange(Struct, frozen=True, kw_only=True, rename="camel"):
     """How many had nowhere to go before."""
     housed: tuple[str, ...]
     """Placements that had nowhere to go before, and that would have now."""
-    overloads: tuple[Overload, ...]
+    overloads: tuple[OverloadedScore, ...]
     """Clusters that would be asked for more than they have left, and were not before."""
-    relieved: tuple[Overload, ...]
+    relieved: tuple[OverloadedScore, ...]
     """Clusters that were asked for more than they have left, and would not be now."""
 
 
@@ -82,7 +82,7 @@ def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossCha
             yield change
 
 
-def _only_in(loss: Loss | None, other: Loss | None) -> tuple[Overload, ...]:
+def _only_in(loss: Loss | None, other: Loss | None) -> tuple[OverloadedScore, ...]:
     """The overloads of one loss that the other one has not."""
     if loss is None:
         return ()
@@ -90,5 +90,5 @@ def _only_in(loss: Loss | None, other: Loss | None) -> tuple[Overload, ...]:
     return tuple(overload for overload in loss.overloads if _score(overload) not in others)
 
 
-def _score(overload: Overload) -> _Score:
+def _score(overload: OverloadedScore) -> _Score:
     return _Score(overload.cluster, overload.resource, overload.dimension)

@@ -69,7 +69,7 @@ class Departure(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
         return self.missing > 0
 
 
-class Overload(Struct, frozen=True, kw_only=True):
+class OverloadedScore(Struct, frozen=True, kw_only=True):
     """A score by which arrivals ask a cluster for more points than it has left."""
 
     cluster: str
@@ -90,7 +90,7 @@ class Loss(Struct, frozen=True, kw_only=True):
     clusters: tuple[str, ...]
     departures: tuple[Departure, ...]
     """One for each Placement with a decision on them, sorted."""
-    overloads: tuple[Overload, ...]
+    overloads: tuple[OverloadedScore, ...]
 
     @property
     def homeless(self) -> tuple[str, ...]:
@@ -287,7 +287,7 @@ class ClusterLosses:
             by=None,
         )
 
-    def overloads(self, departures: Iterable[Departure]) -> Iterator[Overload]:
+    def overloads(self, departures: Iterable[Departure]) -> Iterator[OverloadedScore]:
         """The scores by which all arrivals together ask for more than a target has left."""
         demanded: defaultdict[_Target, int] = defaultdict(int)
         arriving: defaultdict[_Target, list[str]] = defaultdict(list)
@@ -300,7 +300,7 @@ class ClusterLosses:
         for target, points in sorted(demanded.items()):
             points_left = self._points_left(target)
             if points_left is not None and points > points_left:
-                yield Overload(
+                yield OverloadedScore(
                     cluster=target.cluster,
                     resource=target.score.resource,
                     dimension=target.score.dimension,

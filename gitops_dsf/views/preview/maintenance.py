@@ -12,7 +12,7 @@ from gitops_dsf.pacing.maintenance import clusters_of
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview.fields import ChangeKind
 from gitops_dsf.views.preview.hubstate import hub_state
-from gitops_dsf.views.preview.losses import Overload
+from gitops_dsf.views.preview.losses import OverloadedScore
 from gitops_dsf.views.preview.paced import PacedMove
 from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.windoweffects import DepartureWave, WindowEffect, WindowEffects
@@ -39,7 +39,7 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
     """Those of `held` that have nowhere to go."""
     tolerant: tuple[str, ...] = ()
     """Those of `held` that tolerate the taint of maintenance."""
-    overloads: tuple[Overload, ...] = ()
+    overloads: tuple[OverloadedScore, ...] = ()
     """Clusters that would be asked for more than they have left."""
     stays: tuple[str, ...] | None = ()
     """Other Placements on the clusters, which stay there; None if nothing is known of the hub."""

@@ -21,7 +21,7 @@ from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.desired import DesiredMove
 from gitops_dsf.pacing.waves import AdmittedWave, staying, waves
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.losses import ClusterLosses, Departure, Loss, Overload
+from gitops_dsf.views.preview.losses import ClusterLosses, Departure, Loss, OverloadedScore
 from gitops_dsf.views.preview.paced import PacedMove, is_paced, situation_of
 from gitops_dsf.views.preview.pacedchange import MAX_SIMULATED, MAX_WAVES
 from gitops_dsf.views.preview.transition import Transition
@@ -52,7 +52,7 @@ class WindowEffect:
     """Those of `held` that have nowhere to go."""
     tolerant: tuple[str, ...] = ()
     """Those of `held` that tolerate the taint of maintenance."""
-    overloads: tuple[Overload, ...] = ()
+    overloads: tuple[OverloadedScore, ...] = ()
     """Clusters that would be asked for more than they have left."""
     stays: tuple[str, ...] | None = ()
     """Other Placements on the clusters, which stay there; None if nothing is known of the hub."""

@@ -69,7 +69,7 @@ class ScorerCondition(Struct):
     message: str
 
 
-class ScorerSummary(Struct, rename="camel"):
+class ScorerTotals(Struct, rename="camel"):
     clusters: dict[str, int]
     min: int | None
     median: int | None
@@ -89,7 +89,7 @@ class ScorerStatus(Struct, rename="camel"):
     suspended_by: str | None
     interval_seconds: int
     ttl_seconds: int
-    summary: ScorerSummary | None
+    summary: ScorerTotals | None
     scores: tuple[Cell, ...]
 
 
@@ -101,7 +101,7 @@ class StateAndAge(NamedTuple):
     """Seconds since it was published; None without an end."""
 
 
-class Entry(NamedTuple):
+class ScoreOnCluster(NamedTuple):
     """One cluster of a scorer."""
 
     cluster: str
@@ -222,17 +222,17 @@ class ScorerView:
                 failure=CellFailure.of(self.failures.get(cluster)),
             )
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[ScoreOnCluster]:
         """Every cluster, in order of name."""
         absent = dict(self._absent())
         # Published scores arrive in this order, so sorting has little to do.
         for cluster in sorted(chain(self.published, absent)):
             score = self.published.get(cluster)
             if score is None:
-                yield Entry(cluster, None, absent[cluster], None)
+                yield ScoreOnCluster(cluster, None, absent[cluster], None)
                 continue
             state, age = self._states[score.valid_until]
-            yield Entry(cluster, score, state if score.values else ScoreState.EMPTY, age)
+            yield ScoreOnCluster(cluster, score, state if score.values else ScoreState.EMPTY, age)
 
     def _absent(self) -> Iterator[tuple[str, ScoreState]]:
         """Clusters without a score that should have one, or that a mask excludes."""
@@ -320,10 +320,10 @@ def _view(
     )
 
 
-def _summary(view: ScorerView) -> ScorerSummary:
+def _summary(view: ScorerView) -> ScorerTotals:
     clusters = {str(state): view.counts[state] for state in ScoreState}
     clusters["unexpected"] = len(view.unexpected)
-    return ScorerSummary(
+    return ScorerTotals(
         clusters=clusters,
         min=view.values.lowest,
         median=view.values.median,

@@ -14,7 +14,7 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import Verification, VerifiedBy, verification_of
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.hub.times import timestamp_of
-from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Phase, VerificationOutcome
 from gitops_dsf.pacing.verification import deadline, score_name, value_of
 
 
@@ -95,7 +95,7 @@ def failed_views(moves: Iterable[LedgerMove]) -> Iterator[FailedView]:
     for move in moves:
         last[move.placement] = move
     for move in last.values():
-        if move.outcome is not Outcome.FAILED:
+        if move.outcome is not VerificationOutcome.FAILED:
             continue
         # A move back that OCM did not make leaves the application where it began.
         is_back = move.returning

@@ -28,7 +28,7 @@ def _read(store: Store, *, count: int = 2000) -> list[int]:
     """Reads a history. Returns how many points are done after each page."""
 
     async def read() -> list[int]:
-        async with client.MetricStore(store.url) as asked:
+        async with client.OpenStore(store.url) as asked:
             pages = asked.pages(
                 query_of("idle", cluster_label="c"), start=1_780_272_000, step=60, count=count
             )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.client import OpenStore
 from gitops_dsf.metricstore.errors import StoreError
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen, prometheus_error
 
@@ -32,7 +32,7 @@ def _good(seen: Seen) -> Reply:
 
 async def _samples(url: str, *, query: str = "up", count: int = 100) -> list[float]:
     """The values that are read of a store, in order of time."""
-    async with MetricStore(url) as store:
+    async with OpenStore(url) as store:
         pages = [page async for page in store.pages(query, start=START, step=STEP, count=count)]
     return [value for page in pages for row in page.answer.series for value in row.values.tolist()]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from demo.edits import rank_by_scoring_apis, write_scale_right, write_scale_wrong
-from demo.fleet import FleetRepository
+from demo.fleet import FleetClone
 from demo.programs import Stop
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import score_of
@@ -36,9 +36,9 @@ RAW = {
 
 
 @pytest.fixture
-def fleet(tmp_path: Path) -> FleetRepository:
+def fleet(tmp_path: Path) -> FleetClone:
     """The fleet of the demo when the pull request begins."""
-    repository = FleetRepository(tmp_path / "fleet", stop=Stop())
+    repository = FleetClone(tmp_path / "fleet", stop=Stop())
     repository.create()
     repository.fill()
     repository.add_scoring_apis()
@@ -47,15 +47,13 @@ def fleet(tmp_path: Path) -> FleetRepository:
     return repository
 
 
-def checked(repository: FleetRepository) -> CheckedFleet:
+def checked(repository: FleetClone) -> CheckedFleet:
     found = check(repository.root).fleet
     assert found is not None
     return found
 
 
-def run_agents(
-    hub: Mapping[str, PublishedScores], repository: FleetRepository, *, now: float
-) -> None:
+def run_agents(hub: Mapping[str, PublishedScores], repository: FleetClone, *, now: float) -> None:
     """One cycle of each scorer on each cluster."""
     scorers = checked(repository).scorer_by_name
     for cluster, raw_scores in RAW.items():
@@ -84,7 +82,7 @@ def state_of(
     return save(snapshot, folder)
 
 
-def test_the_preview_tells_the_move_that_follows(fleet: FleetRepository, tmp_path: Path) -> None:
+def test_the_preview_tells_the_move_that_follows(fleet: FleetClone, tmp_path: Path) -> None:
     hub = {cluster: PublishedScores(cluster) for cluster in RAW}
     run_agents(hub, fleet, now=NOW)
     before = state_of(hub, tmp_path / "before", chosen="eu-west-1")

@@ -11,7 +11,7 @@ import pytest
 from dsf_agent.endpoints.transport import Call, CallLimits, Transport
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
-from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.client import OpenStore
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.page import FetchedPage
 from tests.support.agent.certificates import Authority
@@ -108,7 +108,7 @@ async def test_a_metric_store_may_send_chunks() -> None:
     for size in SIZES:
         async with (
             HttpFake(chunked(MATRIX, size=size, pauses=3)) as server,
-            MetricStore(server.url) as store,
+            OpenStore(server.url) as store,
         ):
             pages = [page async for page in store.pages("up", start=0, step=60, count=POINTS)]
         assert [page.answer.samples for page in pages] == [700 * POINTS], size

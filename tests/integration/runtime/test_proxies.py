@@ -19,7 +19,7 @@ from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.blocking import BlockingApiServer
 from gitops_dsf.ci.sender import Sender
 from gitops_dsf.forge.sending import ForgeError
-from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.client import OpenStore
 from gitops_dsf.metricstore.errors import StoreError
 from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.credentials import GitCredentials
@@ -54,7 +54,7 @@ async def _page(url: str, _folder: Path) -> str:
 
 async def _store(url: str, _folder: Path) -> str:
     try:
-        async with MetricStore(url) as store:
+        async with OpenStore(url) as store:
             async for _ in store.pages("up", start=0, step=60, count=1):
                 pass
     except StoreError as error:

@@ -18,7 +18,7 @@ import httpx
 from dsf_agent.configuration import settings
 from dsf_agent.configuration.settings import Waits
 from dsf_agent.process import build, check
-from dsf_agent.process.supervise import Agent
+from dsf_agent.process.supervise import Supervisor
 from tests.support import yamlfast
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import kubeconfig
@@ -96,7 +96,7 @@ SHORT = Waits(grace=0.5, prune=0.2, hub=10)
 class RunningAgent:
     """An agent that runs in the loop of the test."""
 
-    def __init__(self, agent: Agent, task: asyncio.Task[int]) -> None:
+    def __init__(self, agent: Supervisor, task: asyncio.Task[int]) -> None:
         self.agent = agent
         self.task = task
 
@@ -175,7 +175,7 @@ async def running(
     read = settings.read(settings.parser().parse_args([*defaults, *map(str, flags)]), {})
     limits = replace(read.limits, per_origin=per_origin)
     chosen = replace(read, waits=waits, limits=limits)
-    agent = Agent(adapters=build.Adapters(chosen, wall=clock))
+    agent = Supervisor(adapters=build.Adapters(chosen, wall=clock))
     task = asyncio.create_task(agent.run(), name="agent")
     try:
         await until(lambda: agent.server.port or task.done(), what="the agent listens")

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from dsf_agent.configuration.snapshot import Fleet, Targets, parse
+from dsf_agent.configuration.snapshot import ScoredClusters, Targets, parse
 from dsf_agent.errors import AgentError
 from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.metrics import AgentMetrics
@@ -33,7 +33,7 @@ def scorer(name: str, label: ClusterLabel | None = None) -> ScorerSummary:
 
 
 def test_a_scorer_scores_the_clusters_that_name_it() -> None:
-    fleet = Fleet()
+    fleet = ScoredClusters()
     assert fleet.targets(scorer("cpu")) == Targets(names=(), by_value={})
     fleet.set(
         [

@@ -3,7 +3,14 @@
 import msgspec
 
 from gitops_dsf.hub.moves.causes import by_return
-from gitops_dsf.pacing.ledger import CheckState, Hold, Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import (
+    CheckState,
+    Hold,
+    Ledger,
+    LedgerMove,
+    Phase,
+    VerificationOutcome,
+)
 
 NOW = 10_000.0
 
@@ -29,7 +36,7 @@ def test_a_verified_move_is_stored_as_readers_expect_it() -> None:
         verified=True,
         revision="r1",
         checks=(check,),
-        outcome=Outcome.RETURNED,
+        outcome=VerificationOutcome.RETURNED,
     )
     back = LedgerMove(
         placement="argocd/shop",
@@ -105,7 +112,9 @@ def test_a_hold_holds_from_its_beginning_to_its_end() -> None:
     assert [hold.active(NOW + seconds) for seconds in (-1, 0, 59, 60)] == [False, True, True, False]
 
 
-def ended(outcome: Outcome | None, *, ago: float, returning: bool = False) -> LedgerMove:
+def ended(
+    outcome: VerificationOutcome | None, *, ago: float, returning: bool = False
+) -> LedgerMove:
     return LedgerMove(
         placement="a/b",
         source="c1",
@@ -121,10 +130,10 @@ def ended(outcome: Outcome | None, *, ago: float, returning: bool = False) -> Le
 def test_how_a_verified_move_ended_is_remembered_for_an_hour_at_least() -> None:
     moves = [
         ended(None, ago=60),
-        ended(Outcome.FAILED, ago=60),
-        ended(Outcome.RETURNED, ago=3599),
+        ended(VerificationOutcome.FAILED, ago=60),
+        ended(VerificationOutcome.RETURNED, ago=3599),
         ended(None, ago=3599, returning=True),
-        ended(Outcome.RETURNED, ago=3600),
+        ended(VerificationOutcome.RETURNED, ago=3600),
     ]
     kept = Ledger(tuple(moves)).pruned(kept=60, now=NOW).moves
     assert kept == tuple(moves[1:4])

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from gitops_dsf.hub.pace import Verification, VerifiedBy
 from gitops_dsf.hub.scores import PublishedScore, ScoreFailure, score_of
-from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Phase, VerificationOutcome
 from gitops_dsf.pacing.verification import (
+    ChecksVerdict,
     Judgement,
     Reading,
-    Verdict,
     adapted,
     begun,
     judge,
@@ -68,23 +68,25 @@ def judged(
     return judgement, move
 
 
-def verdict(*looks: tuple[float, Reading], verification: Verification = VERIFICATION) -> Verdict:
+def verdict(
+    *looks: tuple[float, Reading], verification: Verification = VERIFICATION
+) -> ChecksVerdict:
     return judged(*looks, verification=verification)[0].verdict
 
 
 def test_a_score_that_is_good_for_long_enough_passes() -> None:
     good = reading(80)
-    assert verdict((MEASURED, good), (MEASURED + 599, good)) is Verdict.OPEN
+    assert verdict((MEASURED, good), (MEASURED + 599, good)) is ChecksVerdict.OPEN
     judgement, move = judged((MEASURED, good), (MEASURED + 600, good))
-    assert judgement.verdict is Verdict.PASSED
+    assert judgement.verdict is ChecksVerdict.PASSED
     assert move.checks == (CheckState(score="slo/shop", at_least=80, held_since=MEASURED, last=80),)
 
 
 def test_a_score_that_is_bad_for_long_enough_fails_and_says_what_was_measured() -> None:
     bad = reading(79)
-    assert verdict((MEASURED, bad), (MEASURED + 599, bad)) is Verdict.OPEN
+    assert verdict((MEASURED, bad), (MEASURED + 599, bad)) is ChecksVerdict.OPEN
     judgement, move = judged((MEASURED, bad), (MEASURED + 600, bad))
-    assert judgement.verdict is Verdict.FAILED
+    assert judgement.verdict is ChecksVerdict.FAILED
     assert judgement.detail == "slo/shop 79 of at least 80"
     assert move.checks == (
         CheckState(score="slo/shop", at_least=80, failing_since=MEASURED, last=79),
@@ -95,36 +97,36 @@ def test_a_score_that_is_bad_for_long_enough_fails_and_says_what_was_measured() 
 def test_nothing_counts_before_a_score_can_have_measured_the_new_copy(value: int) -> None:
     early = reading(value, written=MEASURED - 1)
     assert judged((MEASURED - 1, early))[1].checks == MOVE.checks
-    assert verdict((MEASURED - 1, early), (MEASURED + 598, early)) is Verdict.OPEN
+    assert verdict((MEASURED - 1, early), (MEASURED + 598, early)) is ChecksVerdict.OPEN
 
 
 @pytest.mark.parametrize("value", [90, 10])
 def test_a_score_that_was_written_before_that_decides_nothing(value: int) -> None:
     """An agent that died leaves it for 15 minutes."""
     old = reading(value, written=MEASURED - 1)
-    assert verdict((MEASURED, old), (MEASURED + 900, old)) is Verdict.OPEN
-    assert verdict((MEASURED, old), (DEADLINE, old)) is Verdict.UNKNOWN
+    assert verdict((MEASURED, old), (MEASURED + 900, old)) is ChecksVerdict.OPEN
+    assert verdict((MEASURED, old), (DEADLINE, old)) is ChecksVerdict.UNKNOWN
 
 
 def test_one_bad_moment_between_two_looks_begins_the_time_anew() -> None:
     good, dipped = reading(90), reading(90, meanwhile=70)
     looks = ((MEASURED, good), (MEASURED + 500, dipped))
-    assert verdict(*looks, (MEASURED + 1099, good)) is Verdict.OPEN
-    assert verdict(*looks, (MEASURED + 1100, good)) is Verdict.PASSED
+    assert verdict(*looks, (MEASURED + 1099, good)) is ChecksVerdict.OPEN
+    assert verdict(*looks, (MEASURED + 1100, good)) is ChecksVerdict.PASSED
 
 
 def test_one_good_moment_between_two_looks_keeps_a_check_from_failing() -> None:
     bad, better = reading(70), reading(70, meanwhile=90)
     looks = ((MEASURED, bad), (MEASURED + 500, better))
-    assert verdict(*looks, (MEASURED + 1099, bad)) is Verdict.OPEN
-    assert verdict(*looks, (MEASURED + 1100, bad)) is Verdict.FAILED
+    assert verdict(*looks, (MEASURED + 1099, bad)) is ChecksVerdict.OPEN
+    assert verdict(*looks, (MEASURED + 1100, bad)) is ChecksVerdict.FAILED
 
 
 def test_a_moment_of_which_nobody_knows_begins_the_time_anew() -> None:
     good = reading(90)
     looks = ((MEASURED, good), (MEASURED + 500, UNKNOWN), (MEASURED + 510, good))
-    assert verdict(*looks, (MEASURED + 1109, good)) is Verdict.OPEN
-    assert verdict(*looks, (MEASURED + 1110, good)) is Verdict.PASSED
+    assert verdict(*looks, (MEASURED + 1109, good)) is ChecksVerdict.OPEN
+    assert verdict(*looks, (MEASURED + 1110, good)) is ChecksVerdict.PASSED
 
 
 def test_after_a_gap_the_time_begins_anew_unless_nobody_wrote_meanwhile() -> None:
@@ -132,10 +134,10 @@ def test_after_a_gap_the_time_begins_anew_unless_nobody_wrote_meanwhile() -> Non
     written_again = replace_reading(good, written=MEASURED + 100)
     unwritten = replace_reading(good, written=MEASURED)
     looks = ((MEASURED, good), (MEASURED + 590, written_again))
-    assert verdict(*looks, (MEASURED + 600, good)) is Verdict.OPEN
-    assert verdict(*looks, (MEASURED + 1190, good)) is Verdict.PASSED
+    assert verdict(*looks, (MEASURED + 600, good)) is ChecksVerdict.OPEN
+    assert verdict(*looks, (MEASURED + 1190, good)) is ChecksVerdict.PASSED
     looks = ((MEASURED, good), (MEASURED + 590, unwritten))
-    assert verdict(*looks, (MEASURED + 600, good)) is Verdict.PASSED
+    assert verdict(*looks, (MEASURED + 600, good)) is ChecksVerdict.PASSED
 
 
 def replace_reading(read: Reading, *, written: float) -> Reading:
@@ -145,18 +147,22 @@ def replace_reading(read: Reading, *, written: float) -> Reading:
 
 @pytest.mark.parametrize(
     ("last", "expected"),
-    [(reading(79), Verdict.FAILED), (reading(80), Verdict.UNKNOWN), (UNKNOWN, Verdict.UNKNOWN)],
+    [
+        (reading(79), ChecksVerdict.FAILED),
+        (reading(80), ChecksVerdict.UNKNOWN),
+        (UNKNOWN, ChecksVerdict.UNKNOWN),
+    ],
 )
 def test_when_the_time_is_over_a_bad_score_fails_and_the_rest_is_unknown(
-    last: Reading, expected: Verdict
+    last: Reading, expected: ChecksVerdict
 ) -> None:
-    assert verdict((DEADLINE - 1, last)) is Verdict.OPEN
+    assert verdict((DEADLINE - 1, last)) is ChecksVerdict.OPEN
     assert verdict((DEADLINE, last)) is expected
 
 
 def test_a_check_passes_also_after_the_time_when_it_holds_at_last() -> None:
     good = reading(90)
-    assert verdict((DEADLINE, good), (DEADLINE + 600, good)) is Verdict.PASSED
+    assert verdict((DEADLINE, good), (DEADLINE + 600, good)) is ChecksVerdict.PASSED
 
 
 def test_all_checks_must_pass_at_the_same_time_and_one_fails_the_move() -> None:
@@ -172,14 +178,17 @@ def test_all_checks_must_pass_at_the_same_time_and_one_fails_the_move() -> None:
         return judgement
 
     at(MEASURED, 90, 70)
-    assert at(MEASURED + 500, 90, 90).verdict is Verdict.OPEN
-    assert at(MEASURED + 600, 70, 90).verdict is Verdict.OPEN
-    assert at(MEASURED + 610, 90, 90).verdict is Verdict.OPEN
-    assert at(MEASURED + 1100, 90, 90).verdict is Verdict.OPEN, "the first one only for 490 s"
-    assert at(MEASURED + 1210, 90, 90).verdict is Verdict.PASSED
+    assert at(MEASURED + 500, 90, 90).verdict is ChecksVerdict.OPEN
+    assert at(MEASURED + 600, 70, 90).verdict is ChecksVerdict.OPEN
+    assert at(MEASURED + 610, 90, 90).verdict is ChecksVerdict.OPEN
+    assert at(MEASURED + 1100, 90, 90).verdict is ChecksVerdict.OPEN, "the first one only for 490 s"
+    assert at(MEASURED + 1210, 90, 90).verdict is ChecksVerdict.PASSED
     at(MEASURED + 1211, 90, 10)
     failed = at(DEADLINE + 100, 90, 10)
-    assert (failed.verdict, failed.detail) == (Verdict.FAILED, "errors/shop 10 of at least 80")
+    assert (failed.verdict, failed.detail) == (
+        ChecksVerdict.FAILED,
+        "errors/shop 10 of at least 80",
+    )
 
 
 def test_no_worse_than_compares_with_the_old_copy_before_the_move() -> None:
@@ -198,7 +207,7 @@ def test_without_the_score_of_the_old_copy_nobody_knows() -> None:
     verification = replace(VERIFICATION, checks=(check,))
     move = replace(MOVE, checks=(CheckState(score="slo/shop"),))
     judgement = judge(move, verification, lambda _: reading(100), now=DEADLINE)
-    assert judgement.verdict is Verdict.UNKNOWN
+    assert judgement.verdict is ChecksVerdict.UNKNOWN
     assert judgement.detail == "slo/shop 100, and the score before the move is not known"
 
 
@@ -301,13 +310,18 @@ BACK = LedgerMove(placement="argocd/shop", source="us-1", target="eu-1", since=N
             "have not passed yet",
         ),
         (
-            (replace(MOVE, phase=Phase.ENDED, outcome=Outcome.FAILED),),
+            (replace(MOVE, phase=Phase.ENDED, outcome=VerificationOutcome.FAILED),),
             "eu-1",
             "us-1",
             "the checks on us-1 failed",
         ),
-        ((replace(MOVE, outcome=Outcome.RETURNED), BACK), "us-1", "eu-1", ""),
-        ((replace(MOVE, outcome=Outcome.RETURNED), BACK), "eu-1", "us-1", "not passed yet"),
+        ((replace(MOVE, outcome=VerificationOutcome.RETURNED), BACK), "us-1", "eu-1", ""),
+        (
+            (replace(MOVE, outcome=VerificationOutcome.RETURNED), BACK),
+            "eu-1",
+            "us-1",
+            "not passed yet",
+        ),
     ],
 )
 def test_an_old_copy_goes_only_when_exactly_its_move_has_passed(
@@ -337,7 +351,7 @@ def story(steps: list[tuple[float, Reading]]) -> list[tuple[float, Reading, Judg
         judgement = judge(move, VERIFICATION, lambda _, read=read: read, now=now)
         move = replace(move, checks=judgement.checks)
         told.append((now, read, judgement))
-        if judgement.verdict in {Verdict.PASSED, Verdict.FAILED}:
+        if judgement.verdict in {ChecksVerdict.PASSED, ChecksVerdict.FAILED}:
             break
     return told
 
@@ -347,15 +361,17 @@ def story(steps: list[tuple[float, Reading]]) -> list[tuple[float, Reading, Judg
 def test_whatever_was_measured_the_rules_hold(steps: list[tuple[float, Reading]]) -> None:
     told = story(steps)
     for now, _, judgement in told:
-        assert (judgement.verdict is Verdict.OPEN) <= (now < DEADLINE), "it is decided in time"
+        assert (judgement.verdict is ChecksVerdict.OPEN) <= (now < DEADLINE), (
+            "it is decided in time"
+        )
         [state] = judgement.checks
         assert state.held_since is None or state.failing_since is None
     now, last, judgement = told[-1]
-    if judgement.verdict not in {Verdict.PASSED, Verdict.FAILED}:
+    if judgement.verdict not in {ChecksVerdict.PASSED, ChecksVerdict.FAILED}:
         return
     assert last.value is not None
     assert last.written >= MEASURED
-    passed = judgement.verdict is Verdict.PASSED
+    passed = judgement.verdict is ChecksVerdict.PASSED
     assert (last.value >= 80) is passed
     if passed:
         # All that anybody saw within the last 600 s was good, and somebody looked before them.
@@ -374,14 +390,14 @@ def test_a_check_that_is_never_known_decides_nothing(steps: list[tuple[float, Re
         for seconds, read in steps
     ]
     for _, _, judgement in story(unknown):
-        assert judgement.verdict in {Verdict.OPEN, Verdict.UNKNOWN}
+        assert judgement.verdict in {ChecksVerdict.OPEN, ChecksVerdict.UNKNOWN}
 
 
 @examples(50)
 @given(st.floats(0, 5000), st.floats(0, 5000), st.sampled_from([70, 90]))
 def test_time_alone_never_takes_a_verdict_back(first: float, second: float, value: int) -> None:
     early, late = sorted((ARRIVED + first, ARRIVED + second))
-    order = [Verdict.OPEN, Verdict.UNKNOWN, Verdict.PASSED, Verdict.FAILED]
+    order = [ChecksVerdict.OPEN, ChecksVerdict.UNKNOWN, ChecksVerdict.PASSED, ChecksVerdict.FAILED]
     _, move = judged((MEASURED, reading(value)))
     verdicts = [
         judge(move, VERIFICATION, lambda _: reading(value), now=now).verdict

@@ -7,7 +7,14 @@ from msgspec.structs import replace
 
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.pace import Verification, VerifiedBy
-from gitops_dsf.pacing.ledger import CheckState, Hold, Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import (
+    CheckState,
+    Hold,
+    Ledger,
+    LedgerMove,
+    Phase,
+    VerificationOutcome,
+)
 from gitops_dsf.pacing.progress import advance
 from gitops_dsf.pacing.verification import Reading
 from gitops_dsf.pacing.verifier import Evidence
@@ -111,16 +118,16 @@ def test_a_verified_move_lasts_until_it_passed_and_the_old_copy_is_gone() -> Non
     assert (passed.phase, passed.passed_at, passed.outcome) == (
         Phase.VERIFYING,
         NOW,
-        Outcome.COMPLETED,
+        VerificationOutcome.COMPLETED,
     )
     assert passed.checks == (replace(HELD, last=90),)
     assert only(after(passed)) is passed
     ended = only(after(passed, finished=True))
-    assert (ended.phase, ended.outcome) == (Phase.ENDED, Outcome.COMPLETED)
+    assert (ended.phase, ended.outcome) == (Phase.ENDED, VerificationOutcome.COMPLETED)
 
 
 def test_what_has_passed_is_never_taken_back() -> None:
-    passed = move(passed_at=NOW - 10, outcome=Outcome.COMPLETED, checks=(BAD,))
+    passed = move(passed_at=NOW - 10, outcome=VerificationOutcome.COMPLETED, checks=(BAD,))
     assert only(after(passed, value=0)) is passed
     assert only(after(passed, value=0, now=NOW + 90_000)) is passed
     stricter = replace(VERIFICATION, revision="r2", checks=(replace(CHECK, at_least=95),))
@@ -130,7 +137,7 @@ def test_what_has_passed_is_never_taken_back() -> None:
 def test_a_move_that_failed_returns_in_the_same_ledger() -> None:
     ledger = after(move(checks=(BAD,)), value=62)
     failed, back = ledger.moves
-    assert (failed.phase, failed.outcome) == (Phase.ENDED, Outcome.RETURNED)
+    assert (failed.phase, failed.outcome) == (Phase.ENDED, VerificationOutcome.RETURNED)
     assert failed.checks == (replace(BAD, last=62),)
     assert back == LedgerMove(
         placement=KEY,
@@ -161,7 +168,7 @@ def test_a_move_that_cannot_return_is_reported_when_the_time_is_over() -> None:
     waiting = only(after(move(ago=1799, checks=(BAD,)), value=62, eligible=False))
     assert (waiting.phase, waiting.outcome) == (Phase.VERIFYING, None)
     ledger = after(move(ago=1800, checks=(BAD,)), value=62, eligible=False)
-    assert only(ledger).outcome is Outcome.FAILED
+    assert only(ledger).outcome is VerificationOutcome.FAILED
     assert (ledger.holds, ledger.returns) == ((), ())
 
 
@@ -169,7 +176,7 @@ def test_a_new_copy_that_never_gets_healthy_counts_as_failed() -> None:
     young = only(after(move(Phase.HANDOVER, 1799), arrived=False))
     assert young.phase is Phase.HANDOVER
     failed, back = after(move(Phase.HANDOVER, 1800), arrived=False).moves
-    assert failed.outcome is Outcome.RETURNED
+    assert failed.outcome is VerificationOutcome.RETURNED
     assert failed.detail == "us-1 has no healthy copy after 1800 s"
     assert str(back.cause) == "return: us-1 has no healthy copy after 1800 s"
 
@@ -178,24 +185,27 @@ def test_a_new_copy_that_never_gets_healthy_counts_as_failed() -> None:
     ("on_unknown", "admitted", "lost", "expected"),
     [
         ("Hold", True, "", [(Phase.VERIFYING, None)]),
-        ("Return", True, "", [(Phase.ENDED, Outcome.RETURNED), (Phase.ADMITTED, None)]),
-        ("Complete", True, "", [(Phase.VERIFYING, Outcome.UNKNOWN_COMPLETED)]),
-        ("Hold", False, "eu-1", [(Phase.VERIFYING, Outcome.UNKNOWN_COMPLETED)]),
+        ("Return", True, "", [(Phase.ENDED, VerificationOutcome.RETURNED), (Phase.ADMITTED, None)]),
+        ("Complete", True, "", [(Phase.VERIFYING, VerificationOutcome.UNKNOWN_COMPLETED)]),
+        ("Hold", False, "eu-1", [(Phase.VERIFYING, VerificationOutcome.UNKNOWN_COMPLETED)]),
         ("Hold", False, "", [(Phase.VERIFYING, None)]),
-        ("Return", False, "", [(Phase.VERIFYING, Outcome.UNKNOWN_COMPLETED)]),
-        ("Complete", False, "", [(Phase.VERIFYING, Outcome.UNKNOWN_COMPLETED)]),
+        ("Return", False, "", [(Phase.VERIFYING, VerificationOutcome.UNKNOWN_COMPLETED)]),
+        ("Complete", False, "", [(Phase.VERIFYING, VerificationOutcome.UNKNOWN_COMPLETED)]),
     ],
 )
 def test_what_happens_when_nobody_knows(
-    on_unknown: str, admitted: bool, lost: str, expected: list[tuple[Phase, Outcome | None]]
+    on_unknown: str,
+    admitted: bool,
+    lost: str,
+    expected: list[tuple[Phase, VerificationOutcome | None]],
 ) -> None:
     verification = replace(VERIFICATION, on_unknown=on_unknown)
 
-    def outcomes(ago: float) -> list[tuple[Phase, Outcome | None]]:
+    def outcomes(ago: float) -> list[tuple[Phase, VerificationOutcome | None]]:
         before = move(ago=ago, admitted=admitted)
         ledger = after(before, value=None, verification=verification, lost=lost)
         assert all(
-            bool(each.passed_at) == bool(each.outcome is Outcome.UNKNOWN_COMPLETED)
+            bool(each.passed_at) == bool(each.outcome is VerificationOutcome.UNKNOWN_COMPLETED)
             for each in ledger.moves
         )
         return [(each.phase, each.outcome) for each in ledger.moves]
@@ -226,7 +236,7 @@ def test_a_move_that_its_checks_decided_needs_no_other_reason() -> None:
 def test_what_ocm_moved_itself_is_reported_and_never_returns() -> None:
     ledger = after(move(admitted=False, checks=(BAD,)), value=62)
     failed = only(ledger)
-    assert (failed.phase, failed.outcome) == (Phase.ENDED, Outcome.FAILED)
+    assert (failed.phase, failed.outcome) == (Phase.ENDED, VerificationOutcome.FAILED)
     assert (ledger.holds, ledger.returns) == ((), ())
 
 
@@ -234,7 +244,7 @@ def test_a_target_that_ocm_leaves_meanwhile_ends_the_verification() -> None:
     """OCM decides for eu-2, because us-1 is lost. What it did itself is verified, too."""
     for phase in (Phase.HANDOVER, Phase.VERIFYING):
         overtaken, own = after(move(phase), decided="eu-2", lost="us-1").moves
-        assert (overtaken.phase, overtaken.outcome) == (Phase.ENDED, Outcome.OVERTAKEN)
+        assert (overtaken.phase, overtaken.outcome) == (Phase.ENDED, VerificationOutcome.OVERTAKEN)
         assert (own.source, own.target, own.admitted, own.verified) == (
             "us-1",
             "eu-2",
@@ -244,8 +254,8 @@ def test_a_target_that_ocm_leaves_meanwhile_ends_the_verification() -> None:
 
 
 def test_what_passed_stays_completed_when_ocm_decides_again() -> None:
-    passed = move(passed_at=NOW - 5, outcome=Outcome.COMPLETED)
-    assert after(passed, decided="eu-2").moves[0].outcome is Outcome.COMPLETED
+    passed = move(passed_at=NOW - 5, outcome=VerificationOutcome.COMPLETED)
+    assert after(passed, decided="eu-2").moves[0].outcome is VerificationOutcome.COMPLETED
 
 
 def test_a_return_is_never_verified_and_never_returns() -> None:
@@ -276,7 +286,7 @@ def test_a_return_that_ocm_does_not_follow_is_tried_again() -> None:
     assert only(after(back)).phase is Phase.ADMITTED
     assert only(after(back, refused=("eu-1",))) is back
     failed = only(after(back, eligible=False))
-    assert (failed.phase, failed.outcome) == (Phase.ENDED, Outcome.FAILED)
+    assert (failed.phase, failed.outcome) == (Phase.ENDED, VerificationOutcome.FAILED)
     # An admitted move is forgotten in the same place.
     assert after(replace(back, returning=False)).moves == ()
 
@@ -312,8 +322,8 @@ def test_an_old_copy_that_no_move_explains_is_verified() -> None:
     ("known", "adopts"),
     [
         (move(), False),
-        (move(Phase.ENDED, passed_at=NOW - 5, outcome=Outcome.COMPLETED), False),
-        (move(Phase.ENDED, outcome=Outcome.FAILED), False),
+        (move(Phase.ENDED, passed_at=NOW - 5, outcome=VerificationOutcome.COMPLETED), False),
+        (move(Phase.ENDED, outcome=VerificationOutcome.FAILED), False),
         (move(Phase.ENDED, verified=False, checks=()), True),
         (move(Phase.ENDED, source="eu-2", passed_at=NOW - 5), True),
     ],

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.show.pages.fleet import Fleet, Past, fleet_page
+from gitops_dsf.show.pages.fleet import Past, ShownFleet, fleet_page
 from gitops_dsf.views.status.build import build
 from gitops_dsf.views.status.inputs import HubPart
 from tests.support.hubobjects import (
@@ -44,7 +44,7 @@ def page_of(item: Object, **unread: Any) -> str:
         application("shop", "ber-1"),
         moves_score("ber-1", shop=50),
     ]
-    fleet = Fleet(
+    fleet = ShownFleet(
         overview=build(inputs_of(objects, **unread)),
         findings=(),
         sources={},

@@ -3,7 +3,7 @@
 import pytest
 
 from gitops_dsf.show.losses import losses_summary
-from gitops_dsf.views.preview.losses import Departure, Loss, Overload
+from gitops_dsf.views.preview.losses import Departure, Loss, OverloadedScore
 
 
 def loss(cluster: str, *, homeless: bool = False, overloads: bool = False) -> Loss:
@@ -15,7 +15,7 @@ def loss(cluster: str, *, homeless: bool = False, overloads: bool = False) -> Lo
         missing=int(homeless),
         by=None,
     )
-    overload = Overload(
+    overload = OverloadedScore(
         cluster="us-1", resource="cpu", dimension="cpu", left=5, demand=10, placements=()
     )
     return Loss(

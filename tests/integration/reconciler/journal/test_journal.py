@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.journal.record import new_record
-from gitops_dsf.pacing.ledger import CheckState, Ledger, LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import CheckState, Ledger, LedgerMove, Phase, VerificationOutcome
 from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
 from gitops_dsf.reconciler.journal.branch import JournalClone
@@ -485,7 +485,7 @@ async def test_what_was_measured_where_a_move_led_is_recorded_once(scene: Journa
         await replica.moves("cluster2", cluster1=35)
         await replica.pushed(2)
         await asyncio.sleep(INTERVAL)
-        passed = measuring(move, 84, passed_at=wall(), outcome=Outcome.COMPLETED)
+        passed = measuring(move, 84, passed_at=wall(), outcome=VerificationOutcome.COMPLETED)
         replica.context.ledger = Ledger((passed,))
         replica.context.verification_decided()
         await replica.pushed(3)
@@ -515,7 +515,7 @@ async def test_a_new_leader_records_what_the_last_one_could_not(scene: JournalHu
         await first.pushed(1)
         await first.moves("cluster2", cluster1=35)
         await first.pushed(2)
-    ended = {"phase": Phase.ENDED, "outcome": Outcome.RETURNED}
+    ended = {"phase": Phase.ENDED, "outcome": VerificationOutcome.RETURNED}
     returned_move = measuring(arrived(), 62, **ended)
     async with scene.replica() as second:
         second.context.ledger = Ledger((returned_move,))
@@ -547,7 +547,7 @@ async def test_a_copy_that_never_got_healthy_is_recorded_as_the_reason(scene: Jo
         await replica.moves("cluster2", cluster1=35)
         await replica.pushed(2)
         detail = "cluster2 has no healthy copy after 1800 s"
-        ended = {"phase": Phase.ENDED, "outcome": Outcome.RETURNED, "detail": detail}
+        ended = {"phase": Phase.ENDED, "outcome": VerificationOutcome.RETURNED, "detail": detail}
         replica.context.ledger = Ledger((replace(move, **ended),))
         replica.context.verification_decided()
         await replica.pushed(3)
@@ -565,7 +565,7 @@ async def test_a_move_that_nobody_verifies_has_no_record_of_a_verification(
     moves = (
         DRAIN,
         arrived(),
-        measuring(arrived(), 84, outcome=Outcome.COMPLETED, placement="argocd/other"),
+        measuring(arrived(), 84, outcome=VerificationOutcome.COMPLETED, placement="argocd/other"),
         arrived(target="cluster3", phase=Phase.HANDOVER),
     )
     async with scene.replica() as replica:
@@ -581,7 +581,9 @@ async def test_two_replicas_write_each_verification_once(scene: JournalHub) -> N
     async with scene.replica() as one:
         await one.pushed(1)
         async with scene.replica() as two:
-            passed = measuring(arrived(), 84, passed_at=wall(), outcome=Outcome.COMPLETED)
+            passed = measuring(
+                arrived(), 84, passed_at=wall(), outcome=VerificationOutcome.COMPLETED
+            )
             for replica in (one, two):
                 replica.context.ledger = Ledger((passed,))
                 replica.context.verification_decided()

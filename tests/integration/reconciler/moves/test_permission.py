@@ -9,7 +9,7 @@ import pytest
 
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import PacedRanking, PacedTerm, Verification, VerifiedBy
-from gitops_dsf.pacing.ledger import LedgerMove, Outcome, Phase
+from gitops_dsf.pacing.ledger import LedgerMove, Phase, VerificationOutcome
 from gitops_dsf.reconciler.moves.deletion import CopyDeleter
 from tests.integration.reconciler.moves.movehub import MoveHub, candidate, deleter_of, reason
 from tests.support.heldrequest import HeldRequest
@@ -28,7 +28,7 @@ def move(
     target: str = "b",
     passed_at: float = 0.0,
     returning: bool = False,
-    outcome: Outcome | None = None,
+    outcome: VerificationOutcome | None = None,
 ) -> LedgerMove:
     return LedgerMove(
         placement="argocd/web",
@@ -54,7 +54,7 @@ def move(
         ((move(Phase.ENDED, passed_at=2.0), move()), "Verifying"),
         ((move(passed_at=2.0, target="c"),), "Verifying"),
         ((move(Phase.HANDOVER, returning=True),), ""),
-        ((move(Phase.ENDED, outcome=Outcome.FAILED),), "Verifying"),
+        ((move(Phase.ENDED, outcome=VerificationOutcome.FAILED),), "Verifying"),
     ],
     ids=[
         "no entry",
@@ -142,7 +142,7 @@ async def test_a_frozen_leader_that_believes_a_move_passed_takes_no_copy_of_a_re
         await request.held.wait()
         scene.decide("a")
         back = LedgerMove(placement="argocd/web", source="b", target="a", since=3.0, returning=True)
-        scene.ledger(move(Phase.ENDED, outcome=Outcome.RETURNED), back)
+        scene.ledger(move(Phase.ENDED, outcome=VerificationOutcome.RETURNED), back)
         assert await deleter_of(second).delete(candidate("b", "a")) is None
         request.release.set()
         assert await reason(frozen)

@@ -20,7 +20,7 @@ from gitops_dsf.hub.pace import (
     Verification,
     VerifiedBy,
 )
-from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Outcome
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, VerificationOutcome
 from gitops_dsf.reconciler.maintenance import MaintenanceController
 from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.pacing.controller import PaceController
@@ -220,11 +220,11 @@ def check_ledger(hub: VerifyHub) -> None:
     """What may never be in a ledger, whatever happened before."""
     moves = hub.ledger().moves
     for move in moves:
-        if move.passed_at and move.outcome is Outcome.RETURNED:
+        if move.passed_at and move.outcome is VerificationOutcome.RETURNED:
             hub.broken.append(f"{move.placement} passed and returned")
-        if move.returning and (move.verified or move.outcome is Outcome.RETURNED):
+        if move.returning and (move.verified or move.outcome is VerificationOutcome.RETURNED):
             hub.broken.append(f"the return of {move.placement} is verified")
-        if move.outcome is Outcome.RETURNED and not _move_back(hub.ledger(), move):
+        if move.outcome is VerificationOutcome.RETURNED and not _move_back(hub.ledger(), move):
             hub.broken.append(f"{move.placement} returned, and no move back is in the ledger")
 
 

@@ -17,7 +17,7 @@ from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import ChangeKind, Record, new_record
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
-from gitops_dsf.reconciler.journal.branch import Move, observe
+from gitops_dsf.reconciler.journal.branch import ChangedDecision, observe
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter, flapping_of
 from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from tests.support.journalrecords import record
@@ -35,7 +35,7 @@ def seen(
     now: float = 200.0,
     started: float = 0.0,
     unnamed: dict[str, frozenset[str]] | None = None,
-) -> tuple[list[Move], float | None]:
+) -> tuple[list[ChangedDecision], float | None]:
     decisions = DecisionSets()
     page = decision_of(namespace="argocd", name="page", placement="portal", clusters=clusters)
     decisions.observe([page], since)
