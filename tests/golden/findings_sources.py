@@ -416,6 +416,15 @@ def _urls_of_pages() -> Iterator[tuple[str, Documents]]:
         yield case(
             f"a MetricSource at the page {url}", config=variants(f"host: '{url}'"), scorers=USES
         )
+    for section, url in (
+        ("source", "http://prom:9090/graph"),
+        ("scoring", "http://api.svc:8000/docs"),
+    ):
+        yield case(
+            f"a lock with {section} at the page {url}",
+            scorers=source("params: {query: up, range: 60, step: 60}", FULL),
+            locks=LOCK.replace("config: {}", f"config: {{{section}: {{host: '{url}'}}}}"),
+        )
     for url in listed("""
         http://api.svc:8000/docs | http://api.svc:8000/config | http://api.svc:8000/healthz | http://api.svc:8000/redoc
         http://api.svc:8000/scoring | http://api.svc:8000/apis/docs-scorer
@@ -486,6 +495,11 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
             .replace("metadata: {", "metadata: {annotations: {a: yes}, "),
             scorers=scorer,
         )
+    yield case(
+        "2 of 1 cluster beside a broken cluster",
+        apps=app("numberOfClusters: 1", "numberOfClusters: 2"),
+        clusters=both(CLUSTER, BROKEN_CLUSTER),
+    )
     for name in ("gpu", "gpuu", "cpu"):
         text = app("{scorer: cpu}", f"{{scorer: {name}}}")
         yield case(

@@ -128,17 +128,7 @@ def hosts_are_apis(context: Context) -> Iterator[Diagnostic]:
     for scorer in context.each_variant:
         if scorer.source_type == "Prometheus" and not scorer.is_pushed:
             yield from _query_path(scorer) if scorer.spec.source.path else _store_page(scorer)
-        host = scorer.spec.scoring.host
-        # With scoring.path, the path of the host is a prefix of it, which may be anything.
-        last_part = path_of(host).rstrip("/").rpartition("/")[2]
-        if not scorer.spec.scoring.path and last_part in _PAGES_OF_AN_API:
-            yield codes.NO_API.at(
-                scorer.at("scoring.host"),
-                f"{host} is a page of the scoring API that answers GET, and scores are asked for by"
-                " POST",
-                f"write host: {origin(host)}, and path if the API scores elsewhere than at"
-                f" {SCORING_PATH}",
-            )
+        yield from _scoring_page(scorer)
 
 
 def _local_host(url: str) -> str:
@@ -148,6 +138,27 @@ def _local_host(url: str) -> str:
     return host if host and is_local(host) else ""
 
 
+def _scoring_page(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
+    host = scorer.spec.scoring.host
+    # With scoring.path, the path of the host is a prefix of it, which may be anything.
+    last_part = path_of(host).rstrip("/").rpartition("/")[2]
+    if scorer.spec.scoring.path or last_part not in _PAGES_OF_AN_API:
+        return
+    base = origin(host)
+    if scorer.is_locked("scoring.host"):
+        hint = (
+            f"let /config of the scoring API say scoring.host: {base}, and scoring.path if the API"
+            f" scores elsewhere than at {SCORING_PATH}"
+        )
+    else:
+        hint = f"write host: {base}, and path if the API scores elsewhere than at {SCORING_PATH}"
+    yield codes.NO_API.at(
+        scorer.at("scoring.host"),
+        f"{host} is a page of the scoring API that answers GET, and scores are asked for by POST",
+        hint,
+    )
+
+
 def _store_page(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     """Another rule reports a page whose URL has a query or a fragment, as a mistake of the URL."""
     url = scorer.spec.source.host
@@ -155,12 +166,18 @@ def _store_page(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     if parts is None or parts.query or parts.fragment or not is_store_page(url):
         return
     base = store_of_page(url)
-    is_exact = base and not scorer.is_locked("source.host")
+    # A lock is written by `sync` from /config, so that nobody can mend it by hand.
+    is_locked = scorer.is_locked("source.host")
+    hint = (
+        f"let /config of the scoring API say source.host: {base}"
+        if is_locked
+        else f"write host: {base}"
+    )
     yield codes.NO_API.at(
         scorer.at("source.host"),
         f"{url} is a page for people, and no query API is below it",
-        f"write host: {base}" if base else _STORE,
-        edits=(Edit(scorer.place("source.host")[1], value=base),) if is_exact else (),
+        hint if base else _STORE,
+        edits=(Edit(scorer.place("source.host")[1], value=base),) if base and not is_locked else (),
     )
 
 
