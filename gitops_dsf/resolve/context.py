@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.repository.load import FieldPath
@@ -21,6 +22,40 @@ from gitops_dsf.resolve.metric_sources import ResolvedSource, Variant, resolve_s
 from gitops_dsf.resolve.ranked_scores import BUILT_IN_SPAN
 from gitops_dsf.resolve.scorer import EffectiveScorer, effective, with_variant
 from gitops_dsf.resolve.targets import target_clusters
+
+
+class RankedScore(NamedTuple):
+    """A score by which a ScoredApplication or a ScoredPlacement ranks clusters."""
+
+    ranking: RankingItem
+    path: FieldPath
+    score: Score
+
+
+class WrittenCheck(NamedTuple):
+    """A check by which an application verifies its moves."""
+
+    application: Item[ScoredApplication]
+    path: FieldPath
+    check: MoveCheck
+
+
+class RankedAddOnScore(NamedTuple):
+    """A score of a ranking that another add-on publishes."""
+
+    ranking: RankingItem
+    path: FieldPath
+    score: Score
+    add_on: AddOnScore
+
+
+class NamedScorer(NamedTuple):
+    """Where the name of a scorer is written: in a score of a ranking, or in a check of moves."""
+
+    ranking: RankingItem
+    path: FieldPath
+    entry: Score | MoveCheck
+    name: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -123,40 +158,34 @@ class Context:
             yield from source.variants
 
     @property
-    def ranked(self) -> Iterator[tuple[RankingItem, FieldPath, Score]]:
-        """Every score of a ranking, and its path."""
+    def ranked(self) -> Iterator[RankedScore]:
+        """Every score of a ranking."""
         for ranking in self.declared.rankings:
             for index, score in enumerate(ranking.value.spec.scores):
-                yield ranking, ("spec", "scores", index), score
+                yield RankedScore(ranking, ("spec", "scores", index), score)
 
     @property
-    def verified(self) -> Iterator[tuple[Item[ScoredApplication], FieldPath, MoveCheck]]:
-        """Every check by which an application verifies its moves, and its path."""
+    def verified(self) -> Iterator[WrittenCheck]:
+        """Every check by which an application verifies its moves."""
         for application in self.declared.applications:
             for index, check in enumerate(application.value.spec.moves.verify):
-                yield application, ("spec", "moves", "verify", index), check
+                yield WrittenCheck(application, ("spec", "moves", "verify", index), check)
 
     @property
-    def ranked_by_add_ons(self) -> Iterator[tuple[RankingItem, FieldPath, Score, AddOnScore]]:
-        """Every entry of a ranking that names a score of another add-on.
-
-        It comes with its path and the score that it names.
-        """
+    def ranked_by_add_ons(self) -> Iterator[RankedAddOnScore]:
+        """Every score of a ranking that another add-on publishes."""
         for ranking, path, score in self.ranked:
             if score.add_on is not None:
-                yield ranking, path, score, score.add_on
+                yield RankedAddOnScore(ranking, path, score, score.add_on)
 
     @property
-    def named_scorers(self) -> Iterator[tuple[RankingItem, FieldPath, Score | MoveCheck, str]]:
-        """Every score that names a scorer, to rank clusters or to verify moves.
-
-        It comes with its path and the name of the scorer.
-        """
+    def named_scorers(self) -> Iterator[NamedScorer]:
+        """Every name of a scorer, to rank clusters or to verify moves."""
         for ranking, path, score in self.ranked:
             if score.scorer is not None:
-                yield ranking, path, score, score.scorer
+                yield NamedScorer(ranking, path, score, score.scorer)
         for application, path, check in self.verified:
-            yield application, path, check, check.scorer
+            yield NamedScorer(application, path, check, check.scorer)
 
     def width_of(self, score: Score) -> int | None:
         """By how many points a score can differ between two clusters that both have it.

@@ -4,10 +4,7 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.points import points_text
-from gitops_dsf.repository.load import FieldPath
-from gitops_dsf.repository.model.apps import Score
-from gitops_dsf.repository.model.declared import RankingItem
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.context import Context, RankedScore
 from gitops_dsf.resolve.eligibility import eligible
 from gitops_dsf.resolve.paced_rankings import is_paced
 from gitops_dsf.resolve.ranked_scores import BUILT_IN_SPAN
@@ -18,11 +15,11 @@ from gitops_dsf.wording import names_text
 _RESOURCES = {"ResourceAllocatableCPU": "cpu", "ResourceAllocatableMemory": "memory"}
 
 
-def _ranked_by_ocm(context: Context) -> Iterator[tuple[RankingItem, FieldPath, Score]]:
-    """Every entry of a ranking that is a prioritizer of OCM and counts, and its path."""
+def _ranked_by_ocm(context: Context) -> Iterator[RankedScore]:
+    """Every entry of a ranking that is a prioritizer of OCM and counts."""
     for ranking, path, score in context.ranked:
         if score.built_in is not None and score.weight:
-            yield ranking, (*path, "builtIn"), score
+            yield RankedScore(ranking, (*path, "builtIn"), score)
 
 
 @rule(needs=("FleetRepository",))

@@ -4,7 +4,7 @@ It looks at the public pages and at the scores.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, NamedTuple, get_type_hints
 from urllib.parse import urlsplit
 
 import msgspec
@@ -31,8 +31,20 @@ from dsf_wire.scorename import sanitise
 from dsf_wire.scoring import ConfigScoring, ScorerConfig, without_nulls
 
 SOURCE_TYPES: Final = ("Prometheus", "None")
-JudgeQuery = Callable[[str], list[tuple[int, str, bool]]]
-"""Mistakes in a PromQL expression: 0-based offset, message, and whether it may only be too new."""
+
+
+class QueryMistake(NamedTuple):
+    """A mistake in a PromQL expression."""
+
+    offset: int
+    """Characters before it in the expression."""
+    message: str
+    may_be_new: bool
+    """Whether a newer Prometheus may know what it is about, such as a function."""
+
+
+JudgeQuery = Callable[[str], list[QueryMistake]]
+"""Finds the mistakes in a PromQL expression."""
 
 
 def healthz(client: Client, target: Target) -> Finding:
@@ -151,15 +163,17 @@ def _query(text: str, judge_query: JudgeQuery) -> Iterator[Finding]:
     parts = query.split(text)
     is_right = True
     for part in parts:
-        for offset, mistake, may_be_new in judge_query(part.text):
+        for mistake in judge_query(part.text):
             is_right = False
             severity = ERROR
-            if may_be_new:
+            if mistake.may_be_new:
                 severity = WARNING
             # People count characters from 1.
-            character = part.offset + 1 + offset
+            character = part.offset + 1 + mistake.offset
             yield Finding(
-                "config.query", severity, f"PromQL, character {character} of the query: {mistake}"
+                "config.query",
+                severity,
+                f"PromQL, character {character} of the query: {mistake.message}",
             )
     if is_right and len(parts) == 1:
         yield Finding("config.query", OK, "1 PromQL expression parses")
