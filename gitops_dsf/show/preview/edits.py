@@ -25,6 +25,8 @@ MAX_INLINE: Final = 40
 """Characters of a value that is shown beside its field. A longer one is shown as a diff."""
 _RANKED: Final = re.compile(r"(spec\.(scores|prioritizerPolicy\.configurations)\[[^\]]+\])\..+")
 """The path of a field of a score, or of a prioritizer, of which the name says nearly all."""
+_NAMING: Final = re.compile(r".+\]\.(scoreCoordinate\.)?(scorer|builtIn|addOn\..+)")
+"""The path of a field by which a score or a prioritizer has its name."""
 
 
 def scorer_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
@@ -171,6 +173,9 @@ def _whole_entries(fields: Sequence[FieldChange]) -> dict[str, str]:
             by_entry[entry].append(field)
     texts = {}
     for entry, members in by_entry.items():
+        # One that stays may gain or lose a field that has no default, but never its name.
+        if not any(_NAMING.fullmatch(field.path) for field in members):
+            continue
         if all(field.before is None for field in members):
             texts[entry] = "added" + "".join(_telling_values(members))
         elif all(field.after is None for field in members):

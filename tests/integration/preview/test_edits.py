@@ -42,6 +42,47 @@ def test_a_score_is_named_by_its_scorer(fleet: GitFleet, run: Run) -> None:
     assert "- `spec.scores[cpu].weight`: `1` → `2`\n" in run.shown(fleet)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ({}, {"dimension": "cpu"}, ".dimension`: `(absent)` → `cpu`"),
+        ({"dimension": "cpu"}, {}, ".dimension`: `cpu` → `(absent)`"),
+        (None, {"dimension": "cpu"}, "`: added, weight 1"),
+        ({"dimension": "cpu"}, None, "`: removed, weight 1"),
+    ],
+)
+def test_a_score_that_stays_is_not_added_with_a_field(
+    fleet: GitFleet,
+    run: Run,
+    before: dict[str, str] | None,
+    after: dict[str, str] | None,
+    shown: str,
+) -> None:
+    fleet.write("scorers/net.yaml", scorer("net"))
+    net: list[dict[str, Any]] = [{"scorer": "net"}]
+    edit(fleet, "guestbook", scores=net if before is None else [*net, {"scorer": "cpu", **before}])
+    fleet.commit("before")
+    edit(fleet, "guestbook", scores=net if after is None else [*net, {"scorer": "cpu", **after}])
+    assert f"changed\n\n- `spec.scores[cpu]{shown}\n" in run.shown(fleet)
+
+
+def test_a_prioritizer_that_stays_is_not_added_with_its_weight(fleet: GitFleet, run: Run) -> None:
+    coordinate = {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Balance"}}
+    policy: dict[str, Any] = {"mode": "Exact", "configurations": [coordinate]}
+    placement = {
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "Placement",
+        "metadata": {"name": "by-hand"},
+        "spec": {"prioritizerPolicy": policy},
+    }
+    fleet.write("apps/by-hand.yaml", placement)
+    fleet.commit("before")
+    policy["configurations"] = [{**coordinate, "weight": 3}]
+    fleet.write("apps/by-hand.yaml", placement)
+    path = "spec.prioritizerPolicy.configurations[Balance].weight"
+    assert f"changed\n\n- `{path}`: `(absent)` → `3`\n" in run.shown(fleet)
+
+
 def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> None:
     names = [f"app-{number:02}" for number in range(30)]
     for name in names:
