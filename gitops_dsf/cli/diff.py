@@ -32,9 +32,10 @@ def run(args: argparse.Namespace) -> int:
     parsed_files: Known = {}
     before = side_at(base, base.commit, parsed_files)
     after = _head(args, base, parsed_files)
-    data = _hub_data(args, before, after)
     if after.absent:
         raise UsageError(f"{args.head} has no fleet repository in this folder")
+    # After the revisions: a hub may answer slowly, or want a login.
+    data = _hub_data(args, before, after)
     current = current_scores(args, before.fleet, after.fleet, data)
     preview = _preview(args, base, before, after, data=data, current=current)
     # A preview of a head with errors lists them, so it is written in any case.

@@ -57,6 +57,20 @@ def test_a_head_revision_in_place_of_the_working_tree(fleet: GitFleet, run: Run)
     assert "there is no revision nowhere" in run.err
 
 
+def test_a_head_without_a_fleet_is_refused_before_scores_are_read(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
+    fleet.git("checkout", "--quiet", "--orphan", "empty")
+    fleet.git("rm", "-r", "--quiet", "--cached", ".")
+    fleet.git("commit", "--quiet", "--allow-empty", "--message", "nothing")
+    fleet.git("checkout", "--quiet", "--force", "main")
+    unreadable = ("--base", "main", "--scores", tmp_path / "nowhere")
+    run("diff", fleet.path, *unreadable, "--head", "empty", code=2)
+    assert "empty has no fleet repository in this folder" in run.err
+    run("diff", fleet.path, *unreadable, "--head", "main", code=1)
+    assert f"{tmp_path / 'nowhere'}" in run.err
+
+
 def test_what_the_base_branch_did_meanwhile_is_not_this_change(fleet: GitFleet, run: Run) -> None:
     fleet.git("checkout", "--quiet", "-b", "feature")
     fleet.write("scorers/net.yaml", scorer("net"))
