@@ -72,7 +72,7 @@ class Programs:
 
         It is removed at the end.
         """
-        self._logs = logs
+        self.logs = logs
         self._register = register
         self._stop = stop
         self._running: dict[str, subprocess.Popen[bytes]] = {}
@@ -88,7 +88,7 @@ class Programs:
 
         Its output goes to a log of its name.
         """
-        self._logs.mkdir(parents=True, exist_ok=True)
+        self.logs.mkdir(parents=True, exist_ok=True)
         # No proxies, no credentials and no Python settings of the user.
         base: dict[str, str] = {}
         for key in ("PATH", "HOME", "LANG", "TMPDIR"):
@@ -120,7 +120,7 @@ class Programs:
         return int(ports[0])
 
     def _log(self, name: str) -> Path:
-        return self._logs / f"{name}.log"
+        return self.logs / f"{name}.log"
 
     def until(self, condition: Callable[[], T], *, what: str) -> T:
         """Waits for a condition, and returns its answer.
@@ -133,8 +133,7 @@ class Programs:
             self.check()
             if time.monotonic() > end:
                 raise GitopsDsfError(
-                    f"not within {START_SECONDS:.0f} s: {what}; the logs in {self._logs} may say"
-                    " why"
+                    f"not within {START_SECONDS:.0f} s: {what}; the logs in {self.logs} may say why"
                 )
             self._stop.sleep(0.2)
         return fulfilled

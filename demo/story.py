@@ -362,7 +362,8 @@ class Story:
             self._stage.stop.sleep(self._stage.pace.tick)
         if awaited:
             raise GitopsDsfError(
-                f"not within {seconds:.0f} s: {awaited}; the logs in demo-out/logs may say why"
+                f"not within {seconds:.0f} s: {awaited}; the logs in {self._stage.programs.logs}"
+                " may say why"
             )
 
     def _line(self) -> str:

@@ -2,11 +2,13 @@
 running.
 """
 
+import io
 import json
 import re
 import signal
 import subprocess
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +16,10 @@ from typing import Any
 
 import pytest
 
+from demo.narrator import Narrator
 from demo.programs import Programs, Stop
+from demo.stage import FAST, Stage
+from demo.story import Story, loads
 from gitops_dsf.errors import GitopsDsfError
 from tests.support.commandline import output_of, program
 
@@ -180,6 +185,18 @@ def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -
         assert programs.stop() == 2
     assert [pid for pid in pids if alive(pid)] == []
     assert not (tmp_path / "processes").exists()
+
+
+def test_a_move_that_does_not_come_names_the_logs_of_this_demo(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        stage = Stage(folder=tmp_path, pace=FAST, stop=Stop(), loads=loads(), stack=stack)
+        story = Story(stage, Narrator(io.StringIO(), steps=1))
+        with pytest.raises(GitopsDsfError) as refused:
+            story._watch(0, awaited="the decision follows the commit")
+    assert str(refused.value) == (
+        "not within 0 s: the decision follows the commit; the logs in"
+        f" {tmp_path / 'logs'} may say why"
+    )
 
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path, warm_programs: Path) -> None:
