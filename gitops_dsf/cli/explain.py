@@ -16,14 +16,17 @@ from gitops_dsf.errors import UsageError
 from gitops_dsf.show.tables import wrapped
 from gitops_dsf.wording import did_you_mean
 
-# Digits are optional: `explain DSF` and `explain DSF3` list the codes that begin like this.
-CODE: Final = re.compile("DSF[0-9]*", re.IGNORECASE)
+CODE: Final = re.compile("DSF[0-9]*")
+"""Capital letters, which no name of a Placement has.
+
+Digits are optional: `explain DSF` and `explain DSF3` list the codes that begin like this.
+"""
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when there is an explanation; 1 when the repository has errors."""
     # With a cluster it is a Placement, whatever its name is: a code has none.
-    if args.cluster is None and CODE.fullmatch(args.subject):
+    if args.cluster is None and _is_code(args.subject):
         _explain_codes(args.subject.upper())
         return 0
     if args.cluster is not None and Path(args.cluster, "gitops-dsf.yaml").is_file():
@@ -33,6 +36,11 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.cli.explainplacement import explain_placement  # slow, and not needed for a code
 
     return explain_placement(args)
+
+
+def _is_code(word: str) -> bool:
+    """Whether a word is a code, or the beginning of some; in small letters only a code itself."""
+    return CODE.fullmatch(word) is not None or word.upper() in CODES.keys() | RETIRED
 
 
 def _explain_codes(word: str) -> None:

@@ -175,7 +175,7 @@ examples:
 """,
 )
 def explain(parser: argparse.ArgumentParser) -> None:
-    # `dsf310` is a code, too. A Placement with such a name is written with its namespace.
+    # `dsf310` is a code, too. A Placement of this very name is written with its namespace.
     parser.add_argument(
         "subject",
         metavar="PLACEMENT|CODE",

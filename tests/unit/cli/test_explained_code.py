@@ -1,5 +1,7 @@
 """`explain` prints title, explanation and examples of a code."""
 
+from pathlib import Path
+
 import pytest
 
 from gitops_dsf.cli.main import main
@@ -34,7 +36,7 @@ def test_codes_that_begin_so_are_listed(capsys: pytest.CaptureFixture[str]) -> N
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(CODES)
     assert "DSF310  error    no eligible cluster" in lines
-    assert main(["explain", "dsf31"]) == 0
+    assert main(["explain", "DSF31"]) == 0
     some = capsys.readouterr().out.splitlines()
     assert some == [line for line in lines if line.startswith("DSF31")]
 
@@ -44,3 +46,22 @@ def test_an_unknown_code(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", word]) == 2
     said = f"{word} is no longer reported\n" if word in RETIRED else f"there is no code {word}; "
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["dsf", "dsf3", "dsf31", "dsf998", "dsf3100"])
+def test_a_name_that_is_no_code_is_of_a_placement(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Only a code that exists is found in small letters; a Placement's name has no others."""
+    assert main(["init", str(tmp_path)]) == 0
+    guestbook = (tmp_path / "apps/guestbook.yaml").read_text(encoding="utf-8")
+    (tmp_path / "apps/other.yaml").write_text(
+        guestbook.replace("name: guestbook\n", f"name: {name}\n"), encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    assert main(["explain", name]) == 0
+    assert f"\nargocd/{name} asks for 1 of the clusters in " in capsys.readouterr().out
