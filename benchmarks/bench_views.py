@@ -82,8 +82,11 @@ def build(
     for number, before, after in changes:
         changed = root / f"scorers/{fleet.scorer_name(number)}.yaml"
         changed.write_text(changed.read_text().replace(before, after))
+    # The fleet would not be valid if a mask named a cluster that is gone.
+    masked = {cluster for cluster, _ in fleet.masks(clusters, scorers)}
+    removed = next(name for name in reversed(names) if name not in masked)
     # With `git rm`, because a file that is only deleted counts as lost.
-    git(root, "rm", "--quiet", f"clusters/{names[-1]}.yaml")
+    git(root, "rm", "--quiet", f"clusters/{removed}.yaml")
 
 
 def state(

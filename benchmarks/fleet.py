@@ -6,6 +6,7 @@ locks, secrets, several expressions in a query, applications with and without ex
 """
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
@@ -237,13 +238,17 @@ spec:
 """
 
 
-def _masks(clusters: int, scorers: int) -> str:
-    masks = ""
+def masks(clusters: int, scorers: int) -> Iterator[tuple[str, str]]:
+    """The clusters and scorers that the masks of such a fleet name."""
     for number in range(min(8, scorers, clusters)):
         # Spread over clusters and scorers: each mask makes one configuration more.
-        cluster = cluster_name(number * 97 % clusters)
-        scorer = scorer_name(number * 7 % scorers)
-        masks += f"    - clusterName: {cluster}\n      scoreName: {scorer}\n"
+        yield cluster_name(number * 97 % clusters), scorer_name(number * 7 % scorers)
+
+
+def _masks(clusters: int, scorers: int) -> str:
+    items = ""
+    for cluster, scorer in masks(clusters, scorers):
+        items += f"    - clusterName: {cluster}\n      scoreName: {scorer}\n"
     return f"""\
 apiVersion: {DSF}
 kind: DynamicScoringConfig
@@ -251,7 +256,7 @@ metadata:
   name: dynamic-scoring-config
 spec:
   masks:
-{masks}"""
+{items}"""
 
 
 def _application(number: int, scorers: int, *, regional: bool) -> str:
