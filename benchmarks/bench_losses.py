@@ -44,7 +44,7 @@ def losses(scale: float, repeats: int) -> Iterator[Figure]:
         yield from cost.figures("simulate --lose-each", megabytes=MAX_MEGABYTES)
         cost = best([*PROGRAM, "diff", *source, "--base", "main"], repeats=repeats)
         yield from cost.figures("diff with the losses of both sides", megabytes=MAX_MEGABYTES)
-        yield Figure("of that the losses, CPU", _seconds(root), MAX_SECONDS, " s")
+        yield Figure("of that the losses, CPU", _seconds(root), MAX_SECONDS, "s")
 
 
 def _seconds(root: Path) -> float:

@@ -115,15 +115,15 @@ def reconciler(clusters: int) -> Iterator[Figure]:
         raw_scores |= exported_results(
             samples, [name], cluster_label="ds_cluster", at=NOW.timestamp()
         )
-    yield Figure("answers of 50 scorers, CPU", time.process_time() - begin, None, " s")
+    yield Figure("answers of 50 scorers, CPU", time.process_time() - begin, None, "s")
     begin = time.process_time()
     snapshot = Snapshot(origin="", observed_at=NOW, raw_scores=raw_scores)
     size = 0
     for path, text in files(snapshot, hub="hub"):
         if path.startswith(RAW_FOLDER):
             size += len(text)
-    yield Figure("files of the branch, CPU", time.process_time() - begin, None, " s")
-    yield Figure("files of the branch", size / 1e6, 10, " MB")
+    yield Figure("files of the branch, CPU", time.process_time() - begin, None, "s")
+    yield Figure("files of the branch", size / 1e6, 10, "MB")
 
 
 def main() -> int:
