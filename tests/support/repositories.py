@@ -70,6 +70,11 @@ def findings(**changes: str) -> list[Diagnostic]:
     return resolve.findings(context_of(declared(**changes)))
 
 
+def findings_of(code: str, **changes: str) -> list[Diagnostic]:
+    """The findings of one code."""
+    return [finding for finding in findings(**changes) if finding.code == code]
+
+
 def checked_fleet(**changes: str) -> CheckedFleet:
     context = context_of(declared(**changes))
     diagnostics = resolve.findings(context)
