@@ -6,7 +6,7 @@ It also checks the PromQL in /config.
 import argparse
 
 from dsf_scorer import command
-from dsf_scorer.conformance import QueryMistake
+from dsf_scorer.conformance import JudgedMistake
 from dsf_scorer.errors import ScorerError
 from dsf_scorer.errors import UsageError as ScorerUsageError
 from gitops_dsf.errors import GitopsDsfError, UsageError
@@ -28,14 +28,14 @@ def run(args: argparse.Namespace) -> int:
         raise GitopsDsfError(str(error)) from error
 
 
-def _judge_query(text: str) -> list[QueryMistake]:
+def _judge_query(text: str) -> list[JudgedMistake]:
     """The mistakes of a query. Only a function that is not known can be too new."""
-    judgements: list[QueryMistake] = []
+    judgements: list[JudgedMistake] = []
     for mistake in check(text).mistakes:
         # The SDK knows no hints, so that it depends on nothing of ours.
         message = mistake.message
         if mistake.hint:
             message += f" ({mistake.hint})"
         # promql-parser lags behind Prometheus, so an unknown function is only a warning.
-        judgements.append(QueryMistake(mistake.offset, message, mistake.kind == "function"))
+        judgements.append(JudgedMistake(mistake.offset, message, mistake.kind == "function"))
     return judgements

@@ -37,7 +37,7 @@ def check_store_url(url: str) -> None:
     # The message has no URL, because one that cannot be parsed may hold a password anywhere.
     if not is_web_url(url):
         raise UsageError(
-            "--prometheus is no http or https URL with a valid port; write a URL such as"
+            "--prometheus is not an http or https URL with a valid port; write a URL such as"
             " https://prometheus.example.com"
         )
     if is_store_page(url):

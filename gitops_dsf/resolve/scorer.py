@@ -208,7 +208,7 @@ class EffectiveScorer:
 
         The written one with a leading slash, else that of the query API; empty if the host URL
         has it already. For a scorer by query it is that of the instant query. As it is written if
-        the source is no Prometheus.
+        the source is not a Prometheus.
         """
         if self.source_type != "Prometheus":
             return self.spec.source.path

@@ -404,7 +404,7 @@ def test_a_drain_goes_on_whoever_dies(herd: Herd) -> None:
             os.kill(running.process.pid, signal.SIGKILL)
         history.read()
     with herd.reconciling(pace) as running:
-        wait_for(lambda: left(0), what="nobody is left", seen=herd.ledger)
+        wait_for(lambda: left(0), what="none left", seen=herd.ledger)
         assert herd.taints("herd1") == {
             KEPT["key"]: "PreferNoSelect",
             MAINTENANCE_TAINT: "NoSelectIfNew",

@@ -386,7 +386,7 @@ class PaceController:
             elif text != self._unreadable_time:
                 self._unreadable_time = text
                 LOG.warning(
-                    "annotation %s of ConfigMap %s: %s is no time; write one such as"
+                    "annotation %s of ConfigMap %s: %s is not a valid time; write one such as"
                     " 2026-11-24T20:00:00Z",
                     ACKNOWLEDGED_STOP_ANNOTATION,
                     MOVES_CONFIGMAP,

@@ -97,7 +97,7 @@ def compare(scorer: DynamicScorer, answer: FetchedPage | PageFault) -> ConfigSyn
     query = str(config.get("source", {}).get("params", {}).get("query", ""))
     for part in split(query):
         for mistake in check(part.text).mistakes:
-            # A source that is no Prometheus may have functions that are not known here.
+            # A source that is not a Prometheus may have functions that are not known here.
             if mistake.kind != "function":
                 message = f"PromQL of /config: {mistake.message}"
                 return ConfigSync(status="False", reason="Invalid", message=message, config=config)

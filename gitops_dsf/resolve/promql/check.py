@@ -232,7 +232,7 @@ def _mistake(text: str, words: Sequence[Token], message: str) -> QueryMistake:
     if escape is not None and "escape" in message:
         character = text[escape + 1]
         return QueryMistake(
-            f"\\{character} is no escape",
+            f"\\{character} is not a valid escape sequence",
             f"write \\\\{character}, or the whole string in back-quotes",
             escape,
         )
@@ -299,7 +299,7 @@ def _unknown_function(words: Sequence[Token], name: str) -> QueryMistake:
     return QueryMistake(
         f"the function {name} is not known",
         did_you_mean(name, FUNCTIONS | AGGREGATIONS)
-        or "check its spelling; if the source is no Prometheus, write source.dialect: Other",
+        or "check its spelling; if the source is not a Prometheus, write source.dialect: Other",
         offset,
         "function",
     )

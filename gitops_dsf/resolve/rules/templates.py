@@ -340,7 +340,7 @@ def _options(document: Document, spec: Mapping[str, Any]) -> Iterator[Diagnostic
         if isinstance(option, str) and option not in OPTIONS:
             yield codes.GO_TEMPLATE.at(
                 document.at(("spec", "goTemplateOptions", index)),
-                f"{option} is no option of Go's templates: Argo CD's controller fails at this"
+                f"{option} is not an option of Go's templates: Argo CD's controller fails at this"
                 " ApplicationSet",
                 did_you_mean(option, OPTIONS) or "write missingkey=error",
             )

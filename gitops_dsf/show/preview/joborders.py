@@ -45,7 +45,7 @@ def job_order_text(change: JobOrderChange) -> str:
             f"which cluster gets jobs of {change.config} first is open until the scorers have run"
         )
     if change.after is None:
-        return f"nobody orders MultiKueueConfig {change.config} any more; its list stays as it is"
+        return f"MultiKueueConfig {change.config} is no longer ordered; its list stays as it is"
     if not change.after:
         return f"no cluster is eligible for jobs of {change.config}"
     return "; ".join(_clauses(change.before or (), change.after))

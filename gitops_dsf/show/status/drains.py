@@ -24,7 +24,7 @@ def draining_text(drain: DrainView) -> str:
 
 def _left(drain: DrainView) -> str:
     if not drain.count:
-        return "nobody is left"
+        return "none left"
     names = _first_names(drain.left, drain.count)
     return f"{drain.count} left ({names})" if names else f"{drain.count} left"
 

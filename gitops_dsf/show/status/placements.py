@@ -48,7 +48,7 @@ def _placement(view: PlacementView) -> Iterator[str]:
         yield f"    scores missing or expired, which count as 0: {names_text(view.counted_as_zero)}"
     if view.endless is not UNSET:
         yield (
-            "    never expires, so it ranks on when nobody publishes it any more:"
+            "    never expires, so it still ranks after its program stops publishing:"
             f" {names_text(view.endless)}"
         )
     if view.wish is not None:

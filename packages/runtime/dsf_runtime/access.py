@@ -136,7 +136,7 @@ def make_access(
     Raises ValueError for the host.
     """
     if not is_web_url(host):
-        raise ValueError("its server is no http or https URL with a valid port")
+        raise ValueError("its server is not an http or https URL with a valid port")
     return Access(
         host=host.rstrip("/"),
         trust=trust,

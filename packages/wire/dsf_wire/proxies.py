@@ -77,7 +77,7 @@ def checked_proxy(proxy: str, *, where: str) -> str:
     url = text if "://" in text else f"http://{text}"
     if not is_web_url(url):
         raise ProxyFault(
-            f"{where} is no http or https URL of a proxy, such as http://proxy.example.com:3128"
+            f"{where} is not an http or https URL of a proxy, such as http://proxy.example.com:3128"
         )
     return url
 

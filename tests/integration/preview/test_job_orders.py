@@ -78,7 +78,7 @@ def test_an_order_begins_and_ends(fleet: GitFleet, scores: Path, run: Run) -> No
     fleet.commit("jobs")
     fleet.write("apps/jobs.yaml", jobs(config="other"))
     ended = (
-        f"- **Jobs:** `{KEY}`: nobody orders MultiKueueConfig gpu-jobs any more; its list stays as"
+        f"- **Jobs:** `{KEY}`: MultiKueueConfig gpu-jobs is no longer ordered; its list stays as"
         " it is"
     )
     assert job_lines(fleet, run, scores) == [ended, new]

@@ -257,7 +257,7 @@ def test_a_server_that_no_request_reaches_is_told(files: Path, server: str) -> N
     path = written(files, cluster={"server": server}, user={"token": "t"})
     for kind in (Kubeconfig, AgentKubeconfig):
         with pytest.raises(
-            AccessError, match="its server is no http or https URL with a valid port"
+            AccessError, match="its server is not an http or https URL with a valid port"
         ):
             kind(path=path).load()
 

@@ -186,7 +186,7 @@ async def test_a_proxy_that_cannot_be_used_is_named(
     except ApiError as error:
         told = str(error)
     assert (
-        "HTTP_PROXY is no http or https URL of a proxy, such as http://proxy.example.com:3128"
+        "HTTP_PROXY is not an http or https URL of a proxy, such as http://proxy.example.com:3128"
         in told
     )
     assert "s3cret" not in told
@@ -220,6 +220,8 @@ def test_the_proxy_of_a_kubeconfig_that_cannot_be_used_is_named(tmp_path: Path) 
     config.path.write_text(
         text.replace("server:", "proxy-url: socks5://me:s3cret@h:1\n    server:")
     )
-    with pytest.raises(AccessError, match="proxy-url is no http or https URL of a proxy") as caught:
+    with pytest.raises(
+        AccessError, match="proxy-url is not an http or https URL of a proxy"
+    ) as caught:
         config.load()
     assert "s3cret" not in str(caught.value)

@@ -509,7 +509,10 @@ def test_a_cluster_that_the_scorer_leaves_out_can_be_tried(fleet: Path, store: P
     [
         (("cpu-hedroom",), "there is no scorer cpu-hedroom; did you mean cpu-headroom?"),
         (("cpu-headroom",), "cpu-headroom has a query; write --prometheus with the URL of a store"),
-        (("cpu-headroom", "--prometheus", "prometheus:9090"), "--prometheus is no http or https"),
+        (
+            ("cpu-headroom", "--prometheus", "prometheus:9090"),
+            "--prometheus is not an http or https",
+        ),
         (
             ("cpu-headroom", "--prometheus", "http://p", "--cluster", "eu-west"),
             "there is no cluster eu-west in clusters/; did you mean eu-west-1?",

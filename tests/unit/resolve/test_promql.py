@@ -48,7 +48,7 @@ def test_a_mistake_has_its_offset(query: str, kind: str, offset: int) -> None:
         ("averg(a)", "did you mean avg?"),
         (
             "new(a)",
-            "check its spelling; if the source is no Prometheus, write source.dialect: Other",
+            "check its spelling; if the source is not a Prometheus, write source.dialect: Other",
         ),
     ],
 )
@@ -101,7 +101,7 @@ def test_the_backslash_that_is_no_escape_is_named(query: str, offset: int) -> No
     """
     [mistake] = check(query).mistakes
     assert (mistake.kind, mistake.offset, query[mistake.offset]) == ("syntax", offset, "\\")
-    assert "is no escape" in mistake.message
+    assert "is not a valid escape sequence" in mistake.message
     assert "back-quotes" in mistake.hint
 
 

@@ -90,5 +90,5 @@ def test_a_proxy_that_cannot_be_used_is_named_where_it_is_needed(value: str) -> 
     assert proxies.proxy_for("http://example.com") is None
     with pytest.raises(ProxyFault) as caught:
         proxies.proxy_for("https://example.com")
-    assert str(caught.value).startswith("HTTPS_PROXY is no http or https URL of a proxy")
+    assert str(caught.value).startswith("HTTPS_PROXY is not an http or https URL of a proxy")
     assert "s3cret" not in str(caught.value)

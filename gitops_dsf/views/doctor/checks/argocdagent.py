@@ -101,7 +101,7 @@ def _controller(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[Do
     controllers = [program for program in programs if _CONTROLLER in name_of(program)]
     if programs and not controllers:
         yield error(
-            f"namespace {facts.argocd_namespace} has no Application controller, so nobody applies"
+            f"namespace {facts.argocd_namespace} has no Application controller, so nothing applies"
             " the rendered tree on the hub",
             "run Argo CD's Application controller on the hub, too"
             " (docs/start/delivery.md#argocd-agent)",

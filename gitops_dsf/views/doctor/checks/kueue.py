@@ -59,7 +59,7 @@ def settings(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     deployments = facts.of(FactSource.KUEUE_DEPLOYMENTS)
     if not deployments:
         yield warning(
-            f"no Deployment of Kueue is in {KUEUE_NAMESPACE}, so nobody sends jobs to clusters",
+            f"no Deployment of Kueue is in {KUEUE_NAMESPACE}, so no jobs are sent to clusters",
             f"install Kueue {MINIMUM} or newer: https://kueue.sigs.k8s.io/docs/installation",
         )
         return

@@ -40,7 +40,7 @@ def moves(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     if unread is not None:
         delete = facts.on_hub("delete", "configmap", MOVES_CONFIGMAP)
         yield error(
-            f"no move begins, because nobody knows what is under way: {unread}",
+            f"no move begins, because it is not known what is under way: {unread}",
             f"{delete}  # then the reconciler starts anew; look who wrote it",
         )
         return

@@ -33,7 +33,7 @@ from dsf_wire.scoring import ConfigScoring, ScorerConfig, without_nulls
 SOURCE_TYPES: Final = ("Prometheus", "None")
 
 
-class QueryMistake(NamedTuple):
+class JudgedMistake(NamedTuple):
     """A mistake in a PromQL expression."""
 
     offset: int
@@ -43,7 +43,7 @@ class QueryMistake(NamedTuple):
     """Whether a newer Prometheus may know what it is about, such as a function."""
 
 
-JudgeQuery = Callable[[str], list[QueryMistake]]
+JudgeQuery = Callable[[str], list[JudgedMistake]]
 """Finds the mistakes in a PromQL expression."""
 
 

@@ -698,7 +698,7 @@ WRONG: dict[str, Given] = {
         "token-secrets: warning: cpu, which runs on the hub, has no score on cluster1 and"
         " needs Secret"
     ): hub(cluster("cluster1"), on_hub(TOKEN_SCORER)),
-    "paced-moves: error: no move begins, because nobody knows what is": without_ledger(
+    "paced-moves: error: no move begins, because it is not known what is": without_ledger(
         BROKEN_LEDGER
     ),
     "paced-moves: unknown: needs the right to get": without_ledger(FORBIDDEN_LEDGER),

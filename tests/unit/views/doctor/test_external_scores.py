@@ -128,10 +128,8 @@ def test_status_names_what_never_expires() -> None:
     shown = view(*EVERYWHERE)
     assert shown.endless == ("resource-usage-score",)
     lines = list(placement_lines([shown], everything=True))
-    assert (
-        "    never expires, so it ranks on when nobody publishes it any more: resource-usage-score"
-        in lines
-    )
+    never = "    never expires, so it still ranks after its program stops publishing:"
+    assert f"{never} resource-usage-score" in lines
 
 
 def test_status_says_nothing_of_a_score_with_an_end_or_without_a_value() -> None:

@@ -99,7 +99,7 @@ SETTINGS = {
     "no Kueue": (
         {FactSource.KUEUE_DEPLOYMENTS: ()},
         "warning",
-        "no Deployment of Kueue is in kueue-system, so nobody sends jobs to clusters",
+        "no Deployment of Kueue is in kueue-system, so no jobs are sent to clusters",
     ),
     "an old version": (
         kueue(image="registry.k8s.io/kueue/kueue:v0.18.3"),
