@@ -6,6 +6,7 @@ Kinds are those of the gallery, and some that leave nothing to chance. It prints
 
 import argparse
 import json
+import math
 import random
 import sys
 from collections import Counter
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from dsf_agent.configuration.settings import Waits
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP
 from gitops_dsf.hub.scorerlist import PART_CONFIGMAPS
+from tests.support.agent.http import Seen
 from tests.support.apiserver import failure
 from tests.support.githubserver import Pull
 from tests.world import faults, fleet, forgefaults, programs, run
@@ -48,18 +50,33 @@ def _branches_stay_forbidden(world: "World", _drawn: random.Random) -> str:
     return forgefaults.forbid_branches(world, seconds=FORBIDDEN_SECONDS)
 
 
+def _meet(
+    world: "World",
+    make: Callable[[random.Random, Seen], Trouble],
+    *,
+    who: str,
+    place: Place,
+) -> None:
+    """Each such request of these programs meets something from now on."""
+    weather = faults.Weather(
+        name="staged",
+        who=who,
+        until=world_loop().time() + FORBIDDEN_SECONDS,
+        chance=1.0,
+        make=make,
+        place=place,
+    )
+    world.storm.weather.append(weather)
+
+
 def _forbid(world: "World", _drawn: random.Random, *, path: str, only_writes: bool) -> str:
     """The reconciler may not touch these objects."""
     refused = Trouble(refuse=failure(403, "forbidden"))
-    weather = faults.Weather(
-        name="403",
-        who="reconciler-",
-        until=world_loop().time() + FORBIDDEN_SECONDS,
-        chance=1.0,
-        make=lambda _drawn, seen: refused if seen.method in WRITES or not only_writes else NONE,
-        place=Place(path=path),
-    )
-    world.storm.weather.append(weather)
+
+    def make(_drawn: random.Random, seen: Seen) -> Trouble:
+        return refused if seen.method in WRITES or not only_writes else NONE
+
+    _meet(world, make, who="reconciler-", place=Place(path=path))
     return path
 
 
@@ -109,15 +126,12 @@ def _target_is_lost(world: "World", _drawn: random.Random) -> str:
 
 
 def _deletions_are_late(world: "World", _drawn: random.Random) -> str:
-    weather = faults.Weather(
-        name="late request",
+    _meet(
+        world,
+        lambda drawn, _seen: Trouble(late=drawn.uniform(15.0, 45.0)),
         who="reconciler-",
-        until=world_loop().time() + FORBIDDEN_SECONDS,
-        chance=1.0,
-        make=lambda drawn, _seen: Trouble(late=drawn.uniform(15.0, 45.0)),
         place=Place(path="/applications/", method="DELETE"),
     )
-    world.storm.weather.append(weather)
     return "all"
 
 
@@ -159,16 +173,7 @@ def _removed_while_written(world: "World", _drawn: random.Random) -> str:
     """Writes of a score take long, and its scorer is removed right after one has begun."""
     cluster, scorer = world.sources.clusters[0], world.sources.scorers[1]
     place = Place(path=f"/{cluster}/addonplacementscores/{scorer}", method="PATCH")
-    until = world_loop().time() + FORBIDDEN_SECONDS
-    slow = faults.Weather(
-        name="slow answer",
-        who=f"agent/{cluster}",
-        until=until,
-        chance=1.0,
-        make=lambda _drawn, _seen: Trouble(slow=14.0),
-        place=place,
-    )
-    world.storm.weather.append(slow)
+    _meet(world, lambda _drawn, _seen: Trouble(slow=14.0), who=f"agent/{cluster}", place=place)
 
     def remove() -> None:
         volume = world.delivery.volume(cluster)
@@ -183,12 +188,74 @@ def _removed_while_written(world: "World", _drawn: random.Random) -> str:
     return f"{scorer} of {cluster}"
 
 
-def _scores_are_late(world: "World", _drawn: random.Random) -> str:
-    """Watches of scores are behind by a minute and a half."""
+def _scorer_removed(world: "World", _drawn: random.Random) -> str:
+    """For good: it is not added again."""
+    name = world.sources.scorers[0]
+    world.remove_scorer(name)
+    return name
+
+
+def _raced(world: "World", _drawn: random.Random, *, who: str, place: Place) -> str:
+    """Somebody writes the object right before each such write of these programs takes effect."""
+    _meet(
+        world,
+        lambda _drawn, seen: Trouble(first=lambda: world.annotate(seen.path)),
+        who=who,
+        place=place,
+    )
+    return str(place)
+
+
+def _renewals_are_slow(world: "World", _drawn: random.Random) -> str:
+    """Now and then the renewal of a leader is answered late, and then it cannot renew."""
+    for pod in world.reconcilers:
+        _meet(world, _slow_at_times(), who=pod.name, place=Place(path="/leases/", method="PUT"))
+    return "of both replicas"
+
+
+def _slow_at_times() -> Callable[[random.Random, Seen], Trouble]:
+    """One request in two minutes, and those right after it do not arrive."""
+    slow_at = -math.inf
+
+    def make(_drawn: random.Random, _seen: Seen) -> Trouble:
+        nonlocal slow_at
+        now = world_loop().time()
+        if now > slow_at + 120.0:
+            slow_at = now
+            return Trouble(slow=9.0)
+        return Trouble(unsent=True) if now < slow_at + 40.0 else NONE
+
+    return make
+
+
+def _frozen_at_fetches(world: "World", _drawn: random.Random) -> str:
+    """Now and then the leader is frozen while it fetches, so long that it leads no more."""
+    until = world_loop().time() + FORBIDDEN_SECONDS
+
+    def watch() -> None:
+        pod = world.leader or world.reconcilers[0]
+
+        def freeze() -> None:
+            later(20.0, world.thaw, pod, pod.program)
+            pod.freeze()
+            if world_loop().time() < until:
+                later(150.0, watch)
+
+        place = Place(path="/fleet.git", method="FETCH")
+        trigger = faults.Trigger(who=pod.name, count=1, act=freeze, storm=world.storm, place=place)
+        world.storm.triggers.append(trigger)
+
+    watch()
+    return "for 20 s each"
+
+
+def _late(world: "World", _drawn: random.Random, *, plural: str, seconds: float) -> str:
+    """Watches of a kind are behind."""
     for opened in world.hub.opened:
-        if opened.target.plural == "addonplacementscores":
-            opened.watch.lag = 90.0
+        if opened.target.plural == plural:
+            opened.watch.lag = seconds
     world.storm.lags += 1
+    world.laws.late(plural, seconds=FORBIDDEN_SECONDS)
     return "for good"
 
 
@@ -232,12 +299,25 @@ STAGED: Final[dict[str, faults.Act]] = {
     ),
     "taints-forbidden": partial(_forbid, path="/managedclusters/", only_writes=True),
     "items-forbidden": _items_forbidden,
+    "refreshes-forbidden": partial(_forbid, path="/applicationsets/", only_writes=True),
+    "scorer-goes": _scorer_removed,
+    "deletions-raced": partial(
+        _raced,
+        who="agent/",
+        place=Place(path="/addonplacementscores/", method="DELETE"),
+    ),
+    "taints-raced": partial(
+        _raced, who="reconciler-", place=Place(path="/managedclusters/", method="PATCH")
+    ),
+    "renewals-are-slow": _renewals_are_slow,
+    "frozen-at-fetches": _frozen_at_fetches,
+    "decisions-are-late": partial(_late, plural="placementdecisions", seconds=25.0),
     "drained": _drain,
     "target-is-lost": _target_is_lost,
     "deletions-are-late": _deletions_are_late,
     "hub-scorer-is-cut-off": _hub_scorer_is_cut_off,
     "removed-while-written": _removed_while_written,
-    "scores-are-late": _scores_are_late,
+    "scores-are-late": partial(_late, plural="addonplacementscores", seconds=90.0),
     "fought-over": _fought_over,
     "fought-slowly": _fought_slowly,
     "cluster-lies": _cluster_lies,

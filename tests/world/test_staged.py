@@ -14,15 +14,25 @@ LATE = " ".join(f"scores-are-late@{at}" for at in (400, 700, 1000, 1300, 1600, 2
 LIES = "cluster-lies@1500 --verified --clusters 4 --applications 9"
 SWINGS = " ".join(f"scores-swing@{at}" for at in (1300, 1900, 2500, 3100))
 FIVE_CLUSTERS = "--clusters 5 --applications 8"
+LOST_PUSHES = " ".join(f"push-lost@{at}" for at in (500, 700, 900, 1100, 1300))
+LATE_DECISIONS = " ".join(f"decisions-are-late@{at}" for at in (500, 700, 900, 1100, 1300))
 PLANS = {
     "asks-the-forge-too-early": ("limits", "cluster-labelled@300 forge-limits@330 --hours 0.7"),
     "changing-decision-stops-all": (
         "patience",
         "fought-over@900 --hours 0.9 --clusters 5 --applications 5",
     ),
+    "claim-from-the-answer": (
+        "fence",
+        "renewals-are-slow@300 fought-over@400 --hours 1 --clusters 5 --applications 5",
+    ),
     "copies-that-stay-unchanged": (
         "last-copy",
         "deletions-are-late@300 fought-slowly@400 --hours 0.8",
+    ),
+    "deletes-by-old-knowledge": (
+        "only-copies",
+        f"fought-slowly@400 {LATE_DECISIONS} --hours 0.8",
     ),
     "deletes-what-people-pushed": (
         "theirs",
@@ -48,20 +58,32 @@ PLANS = {
         "collected",
         "never-a-score@1 list-without-a-part@900 --hours 0.7",
     ),
+    "journal-from-an-old-clone": ("journal", f"fought-slowly@400 {LOST_PUSHES} --hours 0.8"),
     "maintenance-trusted-for-ever": (
         "unknown",
         "maintenance-unreadable@500 scores-swing@900 --hours 0.8",
     ),
     "proposes-what-was-refused": ("refused", "all-closed@500 --hours 0.7"),
+    "prunes-any-version": ("version", "deletions-raced@300 scorer-goes@400 --hours 0.6"),
     "pruner-ignores-writes": (
         "writing",
         "removed-while-written@600 --hours 0.8 --clusters 2",
+    ),
+    "pushes-without-a-claim": (
+        "fence",
+        "fought-slowly@400 frozen-at-fetches@500 --hours 0.8",
+    ),
+    "refresh-without-backoff": (
+        "backoff",
+        "refreshes-forbidden@300 scores-swing@400 scores-swing@900 --hours 0.6",
     ),
     "refusal-ends-publishing": (
         "backoff",
         f"items-forbidden@300 scores-swing@400 scores-swing@900 --hours 0.8 {FIVE_CLUSTERS}",
     ),
+    "removed-score-returns": ("writing", "removed-while-written@600 --hours 0.8 --clusters 2"),
     "taints-without-backoff": ("backoff", "taints-forbidden@600 drained@700 --hours 0.8"),
+    "taints-without-version": ("policies", "taints-raced@300 drained@400 --hours 0.6"),
     "unreachable-copy-is-good": ("healthy-first", "target-is-lost@300 --hours 1"),
     "unsettled-decisions": (
         "unsettled",
