@@ -57,6 +57,9 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "kueue")]
 
 GUIDE = ROOT / "docs/decisions/multikueue.md"
 FLEET = "gpu"
+USAGE = "resource-usage-score"
+FREE_GPUS = "gpuClusterAvailable"
+"""The score of another add-on."""
 GUIDED_SCORER = "gpu-headroom"
 GUIDED_SCORE = "gpu_headroom"
 NAME = "gpu-jobs"
@@ -320,6 +323,35 @@ def test_a_cluster_that_is_detached_leaves(jobs: Jobs, installation: Installatio
             installation.label_clusters()
         rate(jobs.hub, alpha=80)
         wait_for_order(jobs.hub, "alpha", "beta", "gamma")
+
+
+def test_the_order_follows_a_score_of_another_add_on(
+    jobs: Jobs, installation: Installation
+) -> None:
+    """It never expires, as those of many add-ons, and our scorer says the opposite."""
+    by_usage: Object = {"addOn": {"resource": USAGE, "name": FREE_GPUS}}
+    other = {**ranking(demand=None)}
+    other["spec"] = {**other["spec"], "scores": [by_usage]}
+    installation.fleet.configure(externalScores=[{"resource": USAGE, "names": [FREE_GPUS]}])
+    installation.fleet.write(f"apps/{NAME}.yaml", other)
+    for cluster, points in (("alpha", 10), ("beta", 50), ("gamma", 90)):
+        publish(jobs.hub, cluster, USAGE, {FREE_GPUS: points, "cpuClusterAvailable": -points})
+    installation.sync()
+    try:
+        with ordering(jobs):
+            wait_for_order(jobs.hub, "gamma", "beta", "alpha")
+            jobs.submit("first")
+            uid = jobs.wait_for_running("first", "gamma")
+            publish(jobs.hub, "beta", USAGE, {FREE_GPUS: 100})
+            publish(jobs.hub, "gamma", USAGE, {FREE_GPUS: 0})
+            wait_for_order(jobs.hub, "beta", "alpha", "gamma")
+            jobs.submit("second")
+            jobs.wait_for_running("second", "beta")
+            assert jobs.running("first") == {"gamma": uid}
+    finally:
+        installation.fleet.configure()
+        installation.fleet.write(f"apps/{NAME}.yaml", ranking())
+        installation.sync()
 
 
 def test_the_guide_leads_from_nothing_to_a_job_that_scores_placed(
