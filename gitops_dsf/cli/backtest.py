@@ -102,13 +102,15 @@ def _time_limits(seconds: float | None) -> _TimeLimits:
 def _comparison(
     args: argparse.Namespace, head: CheckedFleet, base: BaseFleet | None, *, span: Span
 ) -> RevisionComparison:
+    # Before the hub is read, which may answer slowly, or want a login.
+    only = [placement_key(head, name) for name in args.placement]
     return RevisionComparison(
         head=head,
         base=None if base is None else base.fleet,
         titles=RevisionTitles("" if base is None else base.title, "the working tree"),
         span=HistorySpan(start=span.start, end=span.end),
         snapshot=read_hub_data(args).snapshot,
-        only=[placement_key(head, name) for name in args.placement] or None,
+        only=only or None,
         advice=args.advise,
         # Only a store can evaluate a changed query. Saved answers are what was asked at their time.
         cluster_label=None if args.prometheus is None else args.cluster_label,

@@ -1002,6 +1002,7 @@ def test_both_revisions_are_compared_over_one_span(fleet: Path, begins: float, s
         (["--time-limit", "0"], "--time-limit is a number of seconds above 0"),
         (["--token-file", "missing"], "--token-file missing cannot be read: No such file"),
         (["--placement", "nobody"], "there is no Placement nobody"),
+        (["--placement", "nobody", "--scores", "nowhere"], "there is no Placement nobody"),
     ],
 )
 def test_wrong_usage_is_told(fleet: Path, store: Store, words: list[str], told: str) -> None:
