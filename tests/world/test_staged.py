@@ -14,7 +14,6 @@ LATE = " ".join(f"scores-are-late@{at}" for at in (400, 700, 1000, 1300, 1600, 2
 LIES = "cluster-lies@1500 --verified --clusters 4 --applications 9"
 SWINGS = " ".join(f"scores-swing@{at}" for at in (1300, 1900, 2500, 3100))
 FIVE_CLUSTERS = "--clusters 5 --applications 8"
-LOST_PUSHES = " ".join(f"push-lost@{at}" for at in (500, 700, 900, 1100, 1300))
 LATE_DECISIONS = " ".join(f"decisions-are-late@{at}" for at in (500, 700, 900, 1100, 1300))
 PLANS = {
     "asks-the-forge-too-early": ("limits", "cluster-labelled@300 forge-limits@330 --hours 0.7"),
@@ -58,7 +57,6 @@ PLANS = {
         "collected",
         "never-a-score@1 list-without-a-part@900 --hours 0.7",
     ),
-    "journal-from-an-old-clone": ("journal", f"fought-slowly@400 {LOST_PUSHES} --hours 0.8"),
     "maintenance-trusted-for-ever": (
         "unknown",
         "maintenance-unreadable@500 scores-swing@900 --hours 0.8",
