@@ -112,6 +112,7 @@ class ControllerContext:
         `placement` is written as namespace/name.
         """
         move = self.move_under_way(placement)
+        # The ledger has the cause as soon as the move begins, and also on a hub without a journal.
         if move is not None and move.cause is not None:
             return move.cause
         return self.causes.get(placement)

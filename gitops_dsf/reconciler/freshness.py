@@ -89,6 +89,7 @@ def assess(
     expired = by_state[ScoreState.EXPIRED] | by_state[ScoreState.EMPTY]
     # An agent that says why it has no scores is not masked.
     unclear = missing - failures.keys() if not masks_known else set[str]()
+    # What is clearly fresh is not in `scores`, so it is what remains of all that are published.
     fresh = len(published) - len(expired) - len(by_state[ScoreState.ENDLESS])
     reported = {cluster: failure for cluster, failure in failures.items() if cluster in expected}
     absent = expired | by_state[ScoreState.ENDLESS]
@@ -232,6 +233,8 @@ def why_not_renewed(
         return "there is no such ManagedCluster"
     if cluster.deleting:
         return "the ManagedCluster is being deleted"
+    # When a cluster falls silent, OCM says so after five lease durations, 300 s by default
+    # (v1.2.1). So a short interruption of the network ends no score.
     if cluster.unreachable:
         return "the cluster is not available"
     # The hub scorer needs no agent on the cluster.

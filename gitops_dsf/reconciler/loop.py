@@ -119,6 +119,7 @@ async def run_controller(
         if message and message != last_message:
             LOG.warning("%s: %s", failing, message)
         last_message = message
+        # A change that comes during this pause has set the event, so it is not lost.
         await asyncio.sleep(min_interval)
         rest = None if seconds is None else max(0.0, seconds - min_interval)
         await happens_within(changed, seconds=rest)

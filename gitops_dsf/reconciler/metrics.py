@@ -47,6 +47,7 @@ class _SeriesMaker:
         return GaugeSet(self.gauge(name, words, *labels))
 
     def counter(self, name: str, words: str, *labels: str) -> Counter:
+        # The client library appends _total to the name of each counter.
         return Counter(f"{PREFIX}_{name}", words, labels, registry=self._registry)
 
     def histogram(self, name: str, words: str, *labels: str, buckets: Sequence[float]) -> Histogram:
@@ -139,6 +140,8 @@ class ReconcilerMetrics:
     """All series. The label `scorer` is the name of the score when there is no scorer of it."""
 
     def __init__(self) -> None:
+        # Not the registry of the library: it refuses a name that it has already, and tests have
+        # several reconcilers in one process.
         self.registry = CollectorRegistry()
         make = _SeriesMaker(self.registry)
         self.leader = make.gauge("leader", "1 on the replica that leads, else 0.")
@@ -249,6 +252,7 @@ class ReconcilerMetrics:
         self.refresh_delay = make.histogram(
             "refresh_delay_seconds",
             "Seconds from the last change of a decision until the refresh of its ApplicationSet.",
+            # A decision must hold for 5 s before it counts, so no refresh is quicker.
             buckets=(5, 6, 7, 8, 10, 15, 20, 30, 60),
         )
         self.moves_waiting = make.gauges(

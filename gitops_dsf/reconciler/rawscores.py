@@ -92,15 +92,19 @@ class RawScoreController:
         """Raises NotReady when the store gives no usable answer."""
         scorers = self._context.view.scorers.items.values()
         names = sorted({scorer.score_name for scorer in scorers if scorer.publishes})
+        # A removed scorer is asked for no more, so its results would only grow old there.
         for name in set(self._tables) - set(names):
             del self._tables[name]
         total = 0
         left_out: set[str] = set()
         for name in names:
+            # One question after the other: the objects of one large answer take 100 MB.
             by_cluster = await self._asked(name)
             count = sum(len(results.results) for results in by_cluster.values())
             if count > MAX_RESULTS or total + count > MAX_ALL_RESULTS:
                 left_out.add(name)
+                # Otherwise the branch would show for half an hour what was read before, although
+                # the log says that it has none.
                 self._tables.pop(name, None)
                 continue
             total += count

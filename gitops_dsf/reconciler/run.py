@@ -110,6 +110,8 @@ async def run(
     # Two clients: the one for the Lease must write when there is no claim yet, and the other one
     # refuses every write without a claim.
     lease_api = ApiServer(load=load, user_agent=MANAGER, timeout_seconds=15.0, wall=wall)
+    # A container that is restarted has the name of its pod again. It must not take the claim of the
+    # process before it for its own, so a random part makes each process another holder.
     leadership = Leadership(
         api=lease_api,
         namespace=settings.spec.hub_namespace,

@@ -102,7 +102,8 @@ class ScoreScanner:
             for name, scorer in scorers.items():
                 identities[name] = (scorer.identity, scorer.spec)
             last = self._last
-            # The age is less than 0 when the hub's clock turned out to be another.
+            # A new or changed scorer is not in the last scan, and its status shall not wait for the
+            # next. The age is less than 0 when the hub's clock turned out to be another.
             if (
                 last is None
                 or last.scorers != identities
@@ -191,6 +192,7 @@ class ScoreScanner:
         if before is not None:
             patience = grace(scorer.interval)
             for name, expected_since in before.since.items():
+                # After the grace it makes no difference any more since when, so it is forgotten.
                 if now < expected_since + patience and name in clusters:
                     since[name] = expected_since
             is_renamed = before.resource != scorer.resource
@@ -310,12 +312,14 @@ def counted_as_zero(
     zeros = set[str]()
     for name in suspects:
         cluster = clusters.get(name)
+        # OCM decides for no cluster that is being deleted.
         if cluster is None or cluster.deleting:
             continue
         if not placement.predicates or placement.may_choose(
             labels=cluster.labels, claims=cluster.claims
         ):
             zeros.add(name)
+    # Without a look at labels and claims: OCM has chosen it, so they fit.
     for name in decided:
         if (name not in scores or name in not_counted) and name not in waiting:
             zeros.add(name)

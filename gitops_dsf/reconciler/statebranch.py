@@ -197,6 +197,7 @@ class StateBranchController:
                 pages[namespace, name] = page
         decisions = []
         for (namespace, name), page in sorted(pages.items(), key=lambda entry: entry[0]):
+            # Only the label says whose decision a page is, so one without it is nobody's.
             if page.placement:
                 decision = decision_of(
                     namespace=namespace,
@@ -220,6 +221,8 @@ class StateBranchController:
         )
         content = {BOARD_FILE: await self._current_board(decisions)}
         rounded = partial(rounded_valid_until, observed=observed_at)
+        # File by file: a million scores take a while to encode, and the Lease must be renewed
+        # meanwhile.
         for path, text in files(snapshot, hub=HUB, rounded=rounded):
             content[path] = text
             await asyncio.sleep(0)
@@ -231,6 +234,8 @@ class StateBranchController:
         now = self._api.now()
         if self._board and now - self._board_at < BOARD_SECONDS:
             return self._board
+        # A board by lists that are not read, or outdated, would show people scorers and
+        # Applications that are gone or missing. The old one is only late.
         needed = (view.scorers, view.sets, view.applications, view.addons, view.placements)
         if self._board and not all(informer.synced.is_set() for informer in needed):
             return self._board

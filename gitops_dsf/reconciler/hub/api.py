@@ -155,5 +155,6 @@ class HubApi(ApiServer):
 def _resource_of(path: str) -> str:
     """The plural name of the resource of a path, such as managedclusters."""
     words = path.strip("/").split("/")
+    # The core group has no name in its paths: /api/v1 in place of /apis/GROUP/VERSION.
     words = words[2:] if words[0] == "api" else words[3:]
     return words[2] if words[0] == "namespaces" and len(words) > 2 else words[0]

@@ -108,9 +108,13 @@ class ScoreInformer(Informer[PublishedScore]):
         def project(raw: msgspec.Raw) -> tuple[str, PublishedScore]:
             decoded = msgspec.json.decode(raw, type=AddOnPlacementScore)
             score = interner.of(decoded.status, on_hub=decoded.metadata.on_hub)
+            # The informer then calls this object unreadable, keeps its earlier state, and reads all
+            # others.
             if sum(map(len, score.names)) > MAX_CHARACTERS:
                 msg = f"the names of its items have more than {MAX_CHARACTERS} characters"
                 raise ValueError(msg)
+            # This process writes no other scores, and the versions of a million would take more
+            # memory than what is kept of them.
             if decoded.metadata.name == MOVES_SCORE:
                 metadata = msgspec.json.decode(raw, type=StoredObject).metadata
                 versions[decoded.metadata.namespace or ""] = metadata.resource_version

@@ -108,6 +108,7 @@ class ScorerSource:
             specs = await self._read()
         except (ApiError, ListError) as error:
             failure = str(error)
+            # A list that stays broken would be logged twice a minute.
             if failure != self._failure:
                 LOG.warning("the scorers stay as they are: %s", failure)
             self._failure = failure
@@ -128,6 +129,7 @@ class ScorerSource:
 
     async def _read(self) -> dict[str, ScorerSpec]:
         """Raises ApiError and ListError."""
+        # The index has a digest of each scorer, so parts of another list than its own are noticed.
         index = read_index(await self._config_map(INDEX_CONFIGMAP))
         parts: dict[str, ListConfigMap | None] = {}
         for name in index.names:
@@ -147,6 +149,7 @@ class ScorerSource:
     def _take(self, specs: dict[str, ScorerSpec]) -> None:
         before = self._listed
         self._listed = specs
+        # Also those that have left: listeners must hear that they are gone.
         for name in sorted(before.keys() | specs.keys()):
             self._join(name)
 
@@ -155,6 +158,8 @@ class ScorerSource:
     ) -> None:
         if name in self._listed:
             self._join(name)
+        # This process writes the status itself, and that must not cost a read of the list each
+        # time.
         if _version(before) != _version(after):
             self._object_changed.set()
 

@@ -85,6 +85,8 @@ class HubView:
             api=api,
             path=ADDONS.path,
             project=addon,
+            # Every other add-on has an object on each cluster, too, and none of them is needed.
+            # Those that remain have one name, so their namespace, the cluster, is the key.
             selector={"fieldSelector": f"metadata.name={delivery.addon}"},
             key=lambda cluster, _: cluster,
         )

@@ -66,6 +66,7 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
     scores = {resource: dict(view.scores.of(resource)) for resource in sorted(ranked_by)}
     path = PLACEMENTS.within(view.argocd_namespace).path
     decoder = msgspec.json.Decoder(Placement)
+    # One list in place of a read of each: one outage can move a thousand applications.
     listed = await api.listed(path, decoder.decode)
     placements = [placement for placement in listed if placement.metadata.name in names]
     for placement in placements:
@@ -187,12 +188,14 @@ def _followed(verdict: Verdict, subjects: Iterable[str], after: Collection[str])
 def _values(verdict: Verdict, clusters: Sequence[str]) -> Iterator[tuple[tuple[str, str], int]]:
     terms: dict[str, Prioritizer] = {}
     for result in verdict.prioritizers:
+        # What OCM's own prioritizers rank by, such as Steady, is no score that somebody publishes.
         if result.prioritizer.built_in is None:
             terms[result.prioritizer.name] = result.prioritizer
     for name, term in terms.items():
         column = verdict.state.scores.get(term.resource, {})
         for cluster in clusters:
             score = column.get(cluster)
+            # In a ranking OCM counts an expired score as 0 (v1.2.1), so it is no value here.
             if score is None or expired(score.valid_until, verdict.now):
                 continue
             if (value := score.get(term.score)) is not None:

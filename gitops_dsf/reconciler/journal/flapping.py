@@ -131,6 +131,7 @@ def _other_cause(returns: Iterable[Return], kinds: Mapping[DecisionChange, Cause
         kind = kinds[move_back.left]
         if not kind.by_scores:
             clusters_by_title.setdefault(kind.title, []).append(move_back.cluster)
+    # Of equal ones the first by name, so that the text does not depend on the order of the moves.
     title = min(clusters_by_title, key=lambda title: (-len(clusters_by_title[title]), title))
     clusters = set(clusters_by_title[title])
     return f"{title}: {names_text(sorted(clusters))}"
@@ -193,6 +194,8 @@ class FlappingReporter:
         for placement, new_records in by_placement(records).items():
             by_id = {record.id: record for record in self._records.get(placement, ())}
             by_id |= {record.id: record for record in new_records}
+            # A return that just counts ended a day ago, and its cluster was left up to an hour
+            # before.
             oldest = new_records[-1].time.timestamp() - SPAN_SECONDS - WINDOW_SECONDS
             self._records[placement] = recent([*by_id.values()], since=oldest, most=MAX_KEPT)
 

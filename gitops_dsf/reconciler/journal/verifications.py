@@ -39,6 +39,7 @@ class KnownVerifications:
         """In the order in which they became known."""
 
     def __contains__(self, move: LedgerMove) -> bool:
+        # A record has whole seconds, so with the fraction no move would be found again.
         return (move.placement, move.target, int(move.since)) in self._known
 
     def learn(self, records: Iterable[Record]) -> None:
@@ -96,6 +97,7 @@ def verification_records(
             at=_decided_at(move),
             applications=followers(before.key[1]),
         )
+        # The records of a Placement are numbered, so the next one counts on from this one.
         newest[move.placement] = record
         yield record
 
@@ -118,4 +120,5 @@ def _outcome(move: LedgerMove) -> str | None:
 
 
 def _decided_at(move: LedgerMove) -> datetime:
+    # After its checks passed, a move stays in the phase until the old copy is gone.
     return moment_of(move.passed_at or move.phase_since)

@@ -188,6 +188,8 @@ class MoveController:
         if not isinstance(state, MoveState):
             return state
         verdicts = evaluate(state)
+        # One deletion for each ApplicationSet and pass. Afterwards the state is another one, and
+        # the next pass judges what remains by that.
         chosen = next((verdict for verdict in verdicts if verdict.action is Action.DELETE), None)
         handover = application_set.handover
         if chosen is None or handover is None:
@@ -223,6 +225,8 @@ class MoveController:
         decision = self._decisions.get(handover.placement)
         if placement is None:
             return _all_wait(leaving, MoveReason.PLACEMENT_GONE, PLACEMENT_GONE)
+        # OCM also empties a decision because of a mistake in the Placement (v1.2.1), and such a
+        # mistake must not delete what runs.
         if decision is None or not decision.clusters:
             return _all_wait(leaving, MoveReason.DECISION_EMPTY, DECISION_EMPTY)
         best = self._best_ranks(application_set.uid, leaving, decision.since)

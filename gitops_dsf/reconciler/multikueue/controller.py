@@ -130,6 +130,7 @@ class MultiKueueController:
         finally:
             work.cancel()
             await asyncio.wait({work})
+            # An empty pass takes the series away, which would show an order that nobody keeps.
             self._report.begin()
             self._report.finish()
 
@@ -215,6 +216,8 @@ class MultiKueueController:
             return unsettled
         inputs = self._inputs(owner, stored, view)
         order = next_order(inputs)
+        # A cluster leaves the list. Kueue would take back the admission of its jobs, and one with
+        # active pods would hang there (v0.19.2). So the hub is asked once more.
         if not set(inputs.shown) <= set(order.names):
             confirmed = await self._confirmed(owner, inputs, view)
             if confirmed is None:
@@ -295,6 +298,7 @@ class MultiKueueController:
                 LOG.info("ManagedCluster %s is there, and the watch does not show it", name)
                 return None
         places = await self._places_now()
+        # Only which clusters are busy is asked, so no job need count as assumed load.
         jobs = jobs_of(
             claim.order.config, places.values(), view.checks.items, admitted_after=math.inf
         )

@@ -43,6 +43,7 @@ class OrderReport:
 
     def shown(self, config: str, names: Collection[str], left_out: Collection[str]) -> None:
         """The list that is on the hub after the pass."""
+        # Kueue's incremental dispatcher offers a job to the first clusters of the list (v0.19.2).
         for name in names:
             self._first[config, name] = 1.0
             break
@@ -107,6 +108,7 @@ class OrderReport:
     def still_refused(self, claim: ConfigClaim) -> None:
         """The hub refused something, and it is not tried again yet."""
         self._refused[(claim.order.config,)] = 1.0
+        # Otherwise `finish` would take the refusal for over, and the next try would be a new Event.
         self._states.add((claim.key, "MultiKueueConfigRefused"))
 
     def kueue_missing(self, claims: Collection[ConfigClaim]) -> None:
@@ -121,6 +123,8 @@ class OrderReport:
     def _lasting(self, claim: ConfigClaim, reason: str, message: str) -> None:
         state = (claim.key, reason)
         self._states.add(state)
+        # A pass comes every few seconds, and the same Event from each would use up what may be
+        # written.
         if self._said.get(state) != message:
             self._said[state] = message
             self._context.events.record(claim.reference, reason, message, warning=True)

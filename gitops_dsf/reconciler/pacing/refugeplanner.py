@@ -107,6 +107,8 @@ def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | N
             (paced_before.written.spec, paced_before.ranking) != (paced.written.spec, paced.ranking)
         )
         refuge = refuges.get(key)
+        # A refuge need not be the best cluster, so it stays while its own cluster has not changed.
+        # Without one, any change may make a cluster fit.
         is_touched = bool(changed) and (refuge is None or refuge in changed)
         if is_decided_again or is_edited or is_touched:
             due.add(key)

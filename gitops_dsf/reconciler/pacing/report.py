@@ -46,6 +46,8 @@ def report_moves(
     _set_gauges(context, after, queue, verifications=verifications, now=now)
     moves_before = {(move.placement, move.target, move.since): move for move in before.moves}
     for move in after.moves:
+        # With its time: an application may move to the same cluster again, and the move before is
+        # remembered for a while.
         earlier = moves_before.get((move.placement, move.target, move.since))
         if earlier is None:
             _report_new(context, move)

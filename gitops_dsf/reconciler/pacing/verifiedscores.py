@@ -64,6 +64,8 @@ class VerifiedScores:
             value=value_of(score, check, now=self._now()),
             written=0.0 if score is None else written_at(score, check),
             meanwhile=frozenset(self._meanwhile.get(item, ())),
+            # A list shows the last state alone. What a score was while the watch was broken, nobody
+            # knows.
             unbroken=self._seen_in.get(item) == self._scores.lists,
         )
 
@@ -73,6 +75,7 @@ class VerifiedScores:
         `watched` are checks with their cluster.
         """
         items = {_Item(cluster, check) for check, cluster in watched}
+        # What came for an item that this pass did not read was judged by nobody, so it stays.
         for item in items & self._read:
             self._seen_in[item] = self._scores.lists
             self._meanwhile[item] = set()
@@ -90,6 +93,7 @@ class VerifiedScores:
         if items is None:
             return
         for item in items:
+            # Also that there was no score: what must hold without a break has broken then.
             value = value_of(score, item.check, now=self._now())
             self._meanwhile.setdefault(item, set()).add(value)
         self._wake()

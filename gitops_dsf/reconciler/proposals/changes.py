@@ -40,7 +40,9 @@ async def locks(
     """
     declared = declare(load(root))
     full = {scorer.name for scorer in declared.scorers if scorer.value.spec.reads_config}
+    # Those with mistakes, too: the plan then refuses their locks, and says why.
     full |= {name for kind, name in declared.left_out if kind == "DynamicScorer"}
+    # The hub may still run what git has no longer, and the plan knows no such name.
     due = sorted(full.intersection(scorers))
     if not due:
         return Change()
@@ -159,6 +161,7 @@ def _mistakes(loaded: Loaded, files: Mapping[str, str | None]) -> list[str]:
     """Errors that these files add to those that the repository has already."""
     if not files:
         return []
+    # A mistake that is in git already must not keep anybody from following the hub.
     before = check_loaded(loaded).diagnostics
     after = check_loaded(loaded.with_files(files)).diagnostics
     mistakes: list[str] = []

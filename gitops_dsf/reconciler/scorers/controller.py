@@ -64,6 +64,8 @@ class ScorerController:
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
+            # Two loops: a round of probes takes at least one time limit while an API hangs, and
+            # what is known of the scores shall not wait for it.
             for work in (self._probe_loop(), self._status_loop()):
                 group.create_task(work)
 

@@ -57,6 +57,8 @@ class FreshnessReporter:
                 continue
             before = self._warned.pop((name, resource))
             placement = placements.get(name)
+            # Of a Placement that is gone, or is another one now, nobody waits for the end of the
+            # warning.
             if placement is not None and placement.uid == before.uid:
                 message = (
                     f"no cluster is counted as 0 any more for {labels.get(resource, resource)}"

@@ -43,6 +43,7 @@ def points_in(
     """
     if len(clusters) > MAX_CLUSTERS:
         return {}
+    # Weights may all be 0. Then nothing ranks, and every cluster has 0 points.
     weight = sum(abs(ranked.weight) for ranked in placement.ranked_by) or 1
     points: dict[str, float] = {}
     for cluster in clusters:

@@ -129,6 +129,7 @@ def scored_before(scorer: DynamicScorer, outdated: str) -> Condition:
 
 def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON merge patch (RFC 7386) from one object to another; empty when they are equal."""
+    # In a merge patch null removes a field: leaving it out would keep it.
     change: dict[str, Any] = {key: None for key in before if key not in after}
     for key, value in after.items():
         old = before.get(key)
@@ -136,6 +137,7 @@ def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]
             inner = patch(old, value)
             if inner:
                 change[key] = inner
+        # A merge patch cannot change one item of a list, so all conditions are sent if one differs.
         elif old != value:
             change[key] = value
     return change
