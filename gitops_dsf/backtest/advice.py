@@ -88,7 +88,7 @@ class _Choice:
 
 def _advice(trials: Sequence[Trial], *, written: Trial) -> Advice:
     considered = _considered(trials)
-    least = min(trial.returns for trial in considered)
+    least = _fewest_returns(considered)
     candidates = [trial for trial in considered if trial.returns == least]
     # Of equal trials the front keeps the first one, which must be what is written.
     front = _front(sorted(candidates, key=lambda trial: trial is not written))
@@ -116,10 +116,13 @@ def _considered(trials: Sequence[Trial]) -> Sequence[Trial]:
     help.
     """
     with_written_deadbands = [trial for trial in trials if trial.deadband is None]
-    fewest = min(trial.returns for trial in with_written_deadbands)
-    if min(trial.returns for trial in trials) < fewest:
+    if _fewest_returns(trials) < _fewest_returns(with_written_deadbands):
         return trials
     return with_written_deadbands
+
+
+def _fewest_returns(trials: Sequence[Trial]) -> int:
+    return min(trial.returns for trial in trials)
 
 
 def _front(trials: Sequence[Trial]) -> tuple[Trial, ...]:
@@ -144,6 +147,7 @@ def _choose(
         choices = [trial for trial in front if _is_worth_it(trial, written)]
     if not choices:
         return None
+    # Of two that are equally near the smaller stickiness, which follows the scores sooner.
     best = min(choices, key=lambda trial: (_distance(trial, front), trial.stickiness))
     return _Choice(trial=best, reason=_changed(best, written))
 

@@ -94,6 +94,7 @@ def _points_taken(
     earliest = arrival - window - measured_after
     latest = arrival + measured_after + window
     near = [moment for moment in touched[cluster] if earliest < moment < latest]
+    # The arrival itself is one of them.
     if len(near) != 1:
         return None
     before = _mean(scores, term, cluster, start=arrival - window, end=arrival)

@@ -45,12 +45,14 @@ def order_figures(
     changes_per_day = None
     if not is_short(grid):
         changes_per_day = replay.changes / ((grid.end - grid.start) / DAY)
-    points_first = replay.points_first.most_common()
+    seconds_first: dict[str, float] = {}
+    for name, count in replay.points_first.most_common():
+        seconds_first[name] = count * grid.step
     return OrderFigures(
         config=order.config,
         changes=replay.changes,
         changes_per_day=changes_per_day,
-        seconds_first={name: count * grid.step for name, count in points_first},
+        seconds_first=seconds_first,
         most_left_out=replay.most_left_out,
     )
 
@@ -100,6 +102,7 @@ class _OrderReplay:
             last_written=self._names,
             decided=eligible,
             served=eligible,
+            # No job is known, so nobody is busy, and who left the decision leaves the list.
             gone=NOBODY,
             busy=NOBODY,
             points=self._points.at(clusters, number),
@@ -123,12 +126,16 @@ class _OrderReplay:
         if not clusters:
             # Without an eligible cluster the list stays.
             return end
-        columns = {name: column for column, name in enumerate(clusters)}
-        if any(name not in columns for name in self._names):
+        columns: dict[str, int] = {}
+        others: list[int] = []
+        for column, name in enumerate(clusters):
+            columns[name] = column
+            if name not in self._names:
+                others.append(column)
+        if not columns.keys() >= set(self._names):
             # A cluster that is not eligible leaves as soon as the list may be ordered.
             return min(first, end)
         listed = [columns[name] for name in self._names]
-        others = [column for name, column in columns.items() if name not in self._names]
         if others and len(listed) < MAX_CLUSTERS:
             return min(first, end)
         while first < end:
@@ -207,11 +214,13 @@ class _ClusterPoints:
         """A score at each point: 0 where it is missing, and ABSENT where it has expired."""
         key = (resource, dimension, cluster)
         if key not in self._columns:
-            known = self._scores.known(resource, dimension, cluster)
+            column = self._scores.known(resource, dimension, cluster)
             present = self._scores.present(resource, dimension, cluster)
-            if known is None or present is None:
-                known = np.zeros(self._scores.grid.count, dtype=np.int8)
+            if column is None or present is None:
+                column = np.zeros(self._scores.grid.count, dtype=np.int8)
             else:
-                known[(known == ABSENT) & ~present] = 0
-            self._columns[key] = known
+                # Before its first write a score is missing, which OCM counts as 0. Only a score
+                # that was there can expire.
+                column[(column == ABSENT) & ~present] = 0
+            self._columns[key] = column
         return self._columns[key]

@@ -20,6 +20,7 @@ from gitops_dsf.backtest.gridscores import GridScores
 from gitops_dsf.backtest.pacedtable import NOBODY, OUT, Bools, MovesAtPoint, PacedTable
 from gitops_dsf.backtest.placement import PreparedPlacement
 from gitops_dsf.backtest.sums import Ints
+from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase, remembered
@@ -61,15 +62,17 @@ class PacedReplay:
         self._paced: dict[str, Paced] = {}
         self._decided: list[list[GridDecision]] = []
         self._waits: dict[str, list[PaceWait]] = {}
+        rankings: list[PacedRanking] = []
         for prepared in self._placements:
             self._paced[prepared.key] = paced[prepared.key]
+            rankings.append(paced[prepared.key].ranking)
             self._decided.append([])
             self._waits[prepared.key] = []
         self._pace = pace
         self._state = state
         self._grid = scores.grid
         self._table = PacedTable(self._placements, self._paced, scores)
-        self._remembered = remembered(pace, (item.ranking for item in self._paced.values()))
+        self._remembered = remembered(pace, rankings)
         self._lost = [0] * len(self._placements)
         self._waiting_since: dict[str, float] = {}
         self.ledger = Ledger()

@@ -51,10 +51,14 @@ class PacedTable:
         self.paced: list[Paced] = []
         self.rows: dict[str, int] = {}
         self.wanted: list[int] = []
+        steady: list[int] = []
+        least_leads: list[int] = []
         names: set[str] = set()
         for row, prepared in enumerate(placements):
             self.paced.append(paced[prepared.key])
             self.rows[prepared.key] = row
+            steady.append(prepared.steady)
+            least_leads.append(_least_lead(paced[prepared.key]))
             # A paced Placement names a number of clusters.
             self.wanted.append(prepared.placement.spec.number_of_clusters or 0)
             names.update(prepared.names)
@@ -62,10 +66,9 @@ class PacedTable:
         self.columns = {name: column for column, name in enumerate(self.names)}
         self.width = max(1, len(self.names))
         self.members: Bools = np.zeros((len(placements), len(self.names)), dtype=np.bool_)
-        steady = [prepared.steady for prepared in placements]
         self.bonus = np.array(steady, dtype=np.int64) * MAX_SCORE
         """What Steady gives each Placement."""
-        self.least = np.array([_least_lead(item) for item in self.paced], dtype=np.int64)
+        self.least = np.array(least_leads, dtype=np.int64)
         """By how much another cluster must have the larger sum for a move."""
         self._ties = np.arange(len(self.names) - 1, -1, -1, dtype=np.int64)
         self._weights: dict[tuple[str, str], Ints] = {}

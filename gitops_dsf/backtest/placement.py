@@ -146,8 +146,9 @@ def _is_special(
     # A score that only CEL reads triggers no pass, so other events decide when OCM notices it
     # (docs/decisions/scheduler.md#when-ocm-schedules-again).
     ranked = {prioritizer.resource for prioritizer in prioritizers}
-    if any(resource not in ranked for resource, _ in required):
-        return True
+    for resource, _ in required:
+        if resource not in ranked:
+            return True
     for prioritizer in prioritizers:
         if prioritizer.built_in == "Balance":
             return True

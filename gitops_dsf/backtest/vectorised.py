@@ -138,6 +138,7 @@ class _Fold:
         """Notes a decision."""
         self._members = chosen
         clusters = tuple([self._names[column] for column in chosen.tolist()])
+        # OCM writes only changed decisions.
         if not self._decided or self._decided[-1].clusters != clusters:
             self._decided.append(GridDecision(number=number, clusters=clusters))
 

@@ -161,8 +161,9 @@ class RevisionComparison:
 
     def _asking(self, question: HistoryQuestion) -> Iterator[_Asking]:
         for revision in self._revisions:
-            for resource, asked in revision.questions.by_resource.items():
-                if asked == question:
+            # Several scores may need one query, which then is asked once for both revisions.
+            for resource, own_question in revision.questions.by_resource.items():
+                if own_question == question:
                     yield _Asking(revision, resource)
 
     def _beginning(self, histories: Sequence[Histories]) -> Beginning:
@@ -184,10 +185,14 @@ class RevisionComparison:
     def _run(
         self, revision: RevisionHistory, tracks: Tracks, begin: float, stop: Callable[[], bool]
     ) -> Backtest:
-        whole = revision.grid
+        span_grid = revision.grid
         # On the grid of the agents' cycles, so that each point is one that they would have had.
-        first = min(max(0, math.ceil((begin - whole.start) / whole.step)), whole.count - 1)
-        grid = TimeGrid(start=whole.at(first), step=whole.step, count=whole.count - first)
+        first = max(0, math.ceil((begin - span_grid.start) / span_grid.step))
+        # At least one point, also for a score that begins after the last one.
+        first = min(first, span_grid.count - 1)
+        grid = TimeGrid(
+            start=span_grid.at(first), step=span_grid.step, count=span_grid.count - first
+        )
         placements: dict[str, Placement] = {}
         for key, placement in revision.placements.items():
             if key not in revision.unknown:

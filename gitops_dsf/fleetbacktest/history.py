@@ -96,7 +96,7 @@ class RevisionHistory:
 
     def _ranking(self) -> frozenset[str]:
         """The scores that rank; others only verify."""
-        return frozenset(resource for ranked in self.ranks.values() for resource in ranked)
+        return frozenset[str]().union(*self.ranks.values())
 
     def clusters_of(self, resource: str) -> Collection[str]:
         """The clusters on which a score is published."""

@@ -70,8 +70,12 @@ def compared(results: Sequence[RevisionResult]) -> Sequence[ComparedFigures]:
     """The figures of every Placement that a revision decided, in order of key."""
     after = results[-1].side.placements
     before: Mapping[str, Figures] = results[0].side.placements if len(results) > 1 else {}
-    keys = sorted({*before, *after})
-    return [ComparedFigures(key, before.get(key), after.get(key)) for key in keys]
+    pairs: list[ComparedFigures] = []
+    # Also those that only one revision has or could decide: such a Placement differs, and nobody
+    # should learn of it from its absence.
+    for key in sorted({*before, *after}):
+        pairs.append(ComparedFigures(key, before.get(key), after.get(key)))
+    return pairs
 
 
 def document(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> BacktestResult:

@@ -270,9 +270,10 @@ def _declared(text: bytes, manifest: Manifest) -> object:
     Empty values are left out, because Argo CD removes them from an Application when it writes it.
     """
     live: Manifest = msgspec.json.decode(text, type=dict[str, Any])
-    fields = {
-        key: value for key, value in live.items() if key not in {"metadata", "operation", "status"}
-    }
+    fields = dict(live)
+    # Argo CD writes `operation` into an Application when it starts a sync, beside `spec`.
+    for undeclared in ("metadata", "operation", "status"):
+        fields.pop(undeclared, None)
     metadata = live.get("metadata", {})
     for name in ("labels", "annotations"):
         declared = manifest["metadata"].get(name) or {}
@@ -283,8 +284,13 @@ def _declared(text: bytes, manifest: Manifest) -> object:
 
 def _without_empty(value: object) -> object:
     if isinstance(value, dict):
-        fields = {key: _without_empty(field) for key, field in value.items()}
-        return {key: field for key, field in fields.items() if field not in EMPTY}
+        fields: Manifest = {}
+        for key, field in value.items():
+            # The inner one first: an object of empty fields is empty itself.
+            kept = _without_empty(field)
+            if kept not in EMPTY:
+                fields[key] = kept
+        return fields
     if isinstance(value, list):
         return [_without_empty(element) for element in value]
     return value

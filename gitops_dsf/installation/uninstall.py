@@ -12,7 +12,7 @@ jobs need. `_report_what_stays` lists them.
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -218,10 +218,11 @@ class Uninstaller:
         """Deletes the labelled objects of a kind; `orphan` keeps what they own."""
         manifests = self._labelled[kind]
         with ThreadPoolExecutor(MAX_REQUESTS) as threads:
-            deletions = [
-                threads.submit(self.hub.delete, self._path(kind, manifest), orphan=orphan)
-                for manifest in manifests
-            ]
+            deletions: list[Future[bool]] = []
+            for manifest in manifests:
+                path = self._path(kind, manifest)
+                deletions.append(threads.submit(self.hub.delete, path, orphan=orphan))
+        # Only now, so that one refusal leaves no other deletion of the kind untried.
         for deletion in deletions:
             deletion.result()
         self._deleted.update(object_text(kind.kind, manifest) for manifest in manifests)
@@ -337,8 +338,7 @@ class Uninstaller:
         self._served.setdefault(CLUSTER, served)
         names = []
         for cluster in self.hub.list(served.path()):
-            keys = {taint.get("key") for taint in _taints(cluster)}
-            if MAINTENANCE_TAINT in keys:
+            if len(_other_taints(cluster)) < len(_taints(cluster)):
                 names.append(cluster["metadata"]["name"])
         return names
 
@@ -370,7 +370,8 @@ class Uninstaller:
                 return
             # Each other taint stays word for word, because OCM refuses another timeAdded
             # (docs/contributing/behaviour.md#taints-that-ocm-sets).
-            others = [taint for taint in _taints(cluster) if taint.get("key") != MAINTENANCE_TAINT]
+            others = _other_taints(cluster)
+            # With the version, the hub answers 409 if OCM wrote a taint of its own in between.
             version = cluster["metadata"].get("resourceVersion")
             change = {"metadata": {"resourceVersion": version}, "spec": {"taints": others or None}}
             try:
@@ -527,6 +528,11 @@ def _places(manifests: Iterable[Manifest]) -> set[tuple[str | None, str]]:
         metadata = manifest["metadata"]
         keys.add((metadata.get("namespace"), metadata["name"]))
     return keys
+
+
+def _other_taints(cluster: Manifest) -> list[Manifest]:
+    """The taints without that of maintenance, as they were read."""
+    return [taint for taint in _taints(cluster) if taint.get("key") != MAINTENANCE_TAINT]
 
 
 def _taints(cluster: Manifest) -> list[Manifest]:

@@ -107,7 +107,7 @@ def _sources(app: ScoredApplication) -> Object:
     application = app.spec.application
     if application.source is not None:
         return {"source": _written(application.source), "sources": None}
-    return {"source": None, "sources": [_written(source) for source in application.sources]}
+    return {"source": None, "sources": list(map(_written, application.sources))}
 
 
 def _options(options: ApplicationSetOptions) -> Object:

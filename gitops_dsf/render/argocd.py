@@ -60,7 +60,8 @@ def rendered_kinds() -> frozenset[tuple[str, str]]:
     # The projects allow nothing that is not rendered, so their lists are these kinds.
     for project in filled("projects.yaml", crds=_crds(), **blank):
         for scope in ("clusterResourceWhitelist", "namespaceResourceWhitelist"):
-            kinds.update((allowed["group"], allowed["kind"]) for allowed in project["spec"][scope])
+            for allowed in project["spec"][scope]:
+                kinds.add((allowed["group"], allowed["kind"]))
     return frozenset(kinds)
 
 

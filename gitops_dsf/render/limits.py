@@ -153,7 +153,7 @@ def _shards(fleet: CheckedFleet, position: Position) -> Iterator[Diagnostic]:
     sizes = {work.cluster: renderer.size(work) for work in fleet.works}
     shards = fleet.repository.spec.output.shards
     clusters, total = _filled(sizes, shards)
-    overfull = [shard for shard in sorted(clusters) if not _fits(clusters[shard], total[shard])]
+    overfull = _overfull(clusters, total)
     if not overfull:
         return
     worst = max(overfull, key=lambda shard: (total[shard], clusters[shard]))
@@ -180,7 +180,7 @@ def _cure(sizes: Mapping[str, int], shards: int) -> str:
     """The smallest number of shards that holds every work, with the hash that assigns them."""
     for number in range(shards + 1, MAX_SHARDS + 1):
         clusters, total = _filled(sizes, number)
-        if all(_fits(clusters[shard], total[shard]) for shard in clusters):
+        if not _overfull(clusters, total):
             return f"set spec.output.shards to {number} in {SETTINGS_FILE}"
     return (
         f"{MAX_SHARDS} shards, the most there can be, do not hold them: split the fleet, or run"
@@ -199,5 +199,10 @@ def _filled(sizes: Mapping[str, int], shards: int) -> tuple[Counter[int], Counte
     return clusters, total
 
 
-def _fits(clusters: int, size: int) -> bool:
-    return clusters <= SHARD_LIMIT_CLUSTERS and size <= SHARD_LIMIT_BYTES
+def _overfull(clusters: Counter[int], total: Counter[int]) -> list[int]:
+    """The shards with more clusters or bytes than one Application of Argo CD takes."""
+    overfull: list[int] = []
+    for shard in sorted(clusters):
+        if clusters[shard] > SHARD_LIMIT_CLUSTERS or total[shard] > SHARD_LIMIT_BYTES:
+            overfull.append(shard)
+    return overfull

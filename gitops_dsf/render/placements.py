@@ -125,7 +125,7 @@ def _selector(selector: LabelSelector) -> Object:
     if selector.match_labels:
         rendered["matchLabels"] = dict(sorted(selector.match_labels.items()))
     if selector.match_expressions:
-        rendered["matchExpressions"] = [_expression(term) for term in selector.match_expressions]
+        rendered["matchExpressions"] = list(map(_expression, selector.match_expressions))
     return rendered
 
 
@@ -144,7 +144,7 @@ def _groups(rules: PlacementRules) -> Object:
         groups = rules.decision_groups
     rendered: Object = {}
     if groups.groups:
-        rendered["decisionGroups"] = [_group(group) for group in groups.groups]
+        rendered["decisionGroups"] = list(map(_group, groups.groups))
     rendered["clustersPerDecisionGroup"] = groups.clusters_per_decision_group
     return rendered
 

@@ -73,7 +73,7 @@ def pod_values(settings: OpenTelemetry | None, agent: Agent) -> Object:
         memory=settings.memory,
         storage=settings.storage,
         user=settings.run_as_user,
-        peers=[_peer(namespace) for namespace in settings.collector_namespaces],
+        peers=list(map(_peer, settings.collector_namespaces)),
     )
     return values
 

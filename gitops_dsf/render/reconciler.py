@@ -82,8 +82,10 @@ def workload(
     if settings.uses_git:
         args.append(f"--work-dir={WORK_DIR}")
     if settings.state.enabled:
-        args += [f"--placement-namespace={name}" for name in placement_namespaces]
-    args += [f"--multikueue-namespace={name}" for name in multi_kueue_namespaces]
+        for name in placement_namespaces:
+            args.append(f"--placement-namespace={name}")
+    for name in multi_kueue_namespaces:
+        args.append(f"--multikueue-namespace={name}")
     if settings.git_secret is not None and settings.uses_git:
         args.append(f"--git-credentials={CREDENTIALS_DIR}")
         mounts.append({"name": "git", "mountPath": CREDENTIALS_DIR, "readOnly": True})
@@ -169,8 +171,7 @@ def _maintenance(
     Selectors stay, and the reconciler asks the labels of the hub, so a cluster that joins is
     drained with the others.
     """
-    authored = [for_the_hub(maintenance) for maintenance in written]
-    data = {MAINTENANCE_KEY: lines_of_json(authored)}
+    data = {MAINTENANCE_KEY: lines_of_json(list(map(for_the_hub, written)))}
     if inventory:
         data[INVENTORY_KEY] = lines_of_json(inventory)
     return config_map(

@@ -4,7 +4,7 @@ docs/operate/security.md shows the table, and the hub suite tries each right. Wh
 such as which annotation of an object may change, is in `render.admission`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -118,7 +118,7 @@ def rights(
     rules = _rules(Where.EVERYWHERE)
     # A hub without such a ScoredPlacement may have jobs that are nobody's business here.
     if multi_kueue_configs:
-        rules += [right.rule for right in multi_kueue_rights(multi_kueue_configs)]
+        rules += _as_rules(multi_kueue_rights(multi_kueue_configs))
     yield from _role("gitops-dsf:reconciler", None, rules, repository)
     hub_rules = _rules(Where.HUB)
     if not spec.delivers_works:
@@ -139,12 +139,16 @@ def decision_rights(
     """
     rules = [DECISIONS.rule]
     if orders_jobs:
-        rules = [right.rule for right in JOB_DECISIONS]
+        rules = _as_rules(JOB_DECISIONS)
     return _role(f"{RECONCILER}-decisions", namespace, rules, repository, wave=Wave.DECISIONS)
 
 
 def _rules(where: Where) -> list[Object]:
-    return [right.rule for right in RIGHTS if right.where == where]
+    return _as_rules(right for right in RIGHTS if right.where == where)
+
+
+def _as_rules(chosen: Iterable[Right]) -> list[Object]:
+    return [right.rule for right in chosen]
 
 
 def _role(

@@ -173,8 +173,8 @@ def _spec(effective: EffectiveScorer, variants: Sequence[EffectiveScorer]) -> Ob
         changes["runs_on"] = None
     # The serializer of the whole object is there since it was read. One of the spec alone would
     # take 0.1 s to make.
-    whole = effective.declared.value.model_copy(update={"spec": spec.model_copy(update=changes)})
-    rendered: Object = whole.model_dump(mode="json", exclude_none=True, include={"spec"})["spec"]
+    complete = effective.declared.value.model_copy(update={"spec": spec.model_copy(update=changes)})
+    rendered: Object = complete.model_dump(mode="json", exclude_none=True, include={"spec"})["spec"]
     if spec.source.ref is not None:
         rendered["source"]["variants"] = [
             _variant(scorer, scorer.variant) for scorer in variants if scorer.variant is not None

@@ -46,7 +46,7 @@ class RenderedTree:
 
     def size(self, path: str) -> int:
         """The size of a file in bytes, without joining its pieces."""
-        return sum(len(part) for part in self.files[path])
+        return sum(map(len, self.files[path]))
 
     def part(self, directory: str) -> Iterator[str]:
         """The paths of one directory such as ``platform`` or ``works-03``."""
@@ -101,10 +101,11 @@ def _hub_programs(fleet: CheckedFleet) -> Iterator[Object]:
 
 def bootstrap_objects(fleet: CheckedFleet) -> Iterator[Object]:
     """The objects of rendered/argocd, AppProjects first."""
-    further = {
-        *(document["metadata"]["namespace"] for document in fleet.carried),
-        *(placement.namespace for placement in fleet.placements),
-    }
+    further: set[str] = set()
+    for document in fleet.carried:
+        further.add(document["metadata"]["namespace"])
+    for placement in fleet.placements:
+        further.add(placement.namespace)
     return bootstrap(fleet.repository, _directories(fleet), further=sorted(further))
 
 
@@ -114,8 +115,10 @@ def paths(fleet: CheckedFleet) -> frozenset[str]:
     for work in fleet.works:
         for kind in ("manifestwork", *CLUSTER_KINDS):
             names.add(f"{_base(work)}.{kind}.yaml")
-    names.update(path for path, _ in _hub_rights(fleet))
-    names.update(f"{directory}/README.md" for directory in _directories(fleet))
+    for path, _ in _hub_rights(fleet):
+        names.add(path)
+    for directory in _directories(fleet):
+        names.add(f"{directory}/README.md")
     names.add(INVENTORY)
     return frozenset(names)
 
@@ -127,9 +130,8 @@ def _base(work: ClusterWork) -> str:
 
 def _directories(fleet: CheckedFleet) -> list[str]:
     """The directories that Argo CD applies, in the order of their Applications."""
-    directories = ["platform"]
-    directories += [works_directory(shard) for shard in shards(fleet)]
-    return [*directories, "delivery", "reconciler"]
+    works = map(works_directory, shards(fleet))
+    return ["platform", *works, "delivery", "reconciler"]
 
 
 def shards(fleet: CheckedFleet) -> range:

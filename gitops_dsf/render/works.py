@@ -108,7 +108,7 @@ def payload_bytes(configuration: Configuration) -> int:
     Rounded up: the webhook adds at most four bytes per manifest
     (docs/contributing/behaviour.md#manifestwork-size).
     """
-    encoded = ",\n".join(encode_one(summary) for summary in configuration.summaries)
+    encoded = ",\n".join(map(encode_one, configuration.summaries))
     total = 0
     for manifest in _manifests(configuration, f"[\n{encoded}\n]"):
         total += len(msgspec.json.encode(manifest)) + 4
