@@ -179,6 +179,7 @@ class AgentMetrics:
     def forget(self, score_name: str) -> None:
         """Removes all series of a scorer."""
         self.samples.pop(score_name, None)
+        # By a private name: prometheus_client has no other way to learn the labels of a metric.
         for metric in (*vars(self).values(), *self.seconds.values()):
             if isinstance(metric, Counter | Gauge | Histogram) and SCORER in metric._labelnames:  # noqa: SLF001
                 metric.remove_by_labels({SCORER: score_name})
@@ -219,6 +220,7 @@ class ScorerMetrics:
 
     def misses(self, clusters: tuple[str, ...]) -> None:
         """Shows which clusters the hub scorer has no score of."""
+        # Removed and not set to 0: a fleet would keep a series of every cluster that ever failed.
         self.all.missing.remove_by_labels({SCORER: self.name})
         for cluster in clusters:
             self.all.missing.labels(self.name, cluster).set(1)

@@ -46,6 +46,7 @@ class SamplePrefix:
             f'{self._head}{node}",ds_device="{device}",ds_namespace="{namespace}",ds_app="{app}",ds_pod="{pod}"'
             f',ds_container="{container}",ds_meta="{meta}{self._tail}'
         )
+        # JSON can hold half of a surrogate pair, and UTF-8 cannot.
         return text.encode("utf-8", "replace")
 
 

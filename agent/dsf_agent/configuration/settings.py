@@ -199,6 +199,7 @@ def parser() -> argparse.ArgumentParser:
     )
     for verb, flags in ((run, (*_COMMON, *_RUNNING)), (check, _COMMON)):
         for flag in flags:
+            # Without its default: only a flag that is written overrides its variable.
             verb.add_argument(f"--{flag.name}", metavar=flag.metavar, help=flag.help)
     # Trees that an older generator rendered have this flag. Nothing uses it any more, and an
     # unknown flag would end the process.
@@ -244,6 +245,7 @@ class _SettingValues:
 
     def count(self, name: str) -> int:
         text = self.text(name)
+        # isdigit() alone accepts texts such as "²", which int() refuses.
         if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**40):
             raise _wrong(name, text, "a whole number from 1")
         return int(text)

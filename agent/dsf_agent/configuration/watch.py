@@ -63,6 +63,7 @@ class Watcher:
     def _changed(self) -> Observation | None:
         """What the files say, or None if they did not change since the last read. Blocking."""
         contents = [_content(file) for file in self.files]
+        # Also a file that cannot be used is one state, which is reported and counted once.
         if contents == self._contents:
             return None
         self._contents = contents

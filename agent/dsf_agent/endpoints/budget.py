@@ -70,6 +70,7 @@ class Budget:
 
     async def _wait_until(self, fits: Callable[[], bool]) -> None:
         while not fits():
+            # Nothing else runs between the look and this wait, so no release is missed.
             self.released.clear()
             await self.released.wait()
 

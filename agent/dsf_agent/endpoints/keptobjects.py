@@ -148,6 +148,7 @@ class KeptObjects:
                 kept.until = clock.monotonic() + STALE_SECONDS
                 return kept.data
             kept = _KeptObject(
+                # An object without any key has no such field.
                 data=data if isinstance(data, dict) else {},
                 number=number,
                 until=clock.monotonic() + KEEP_SECONDS,

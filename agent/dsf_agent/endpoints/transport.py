@@ -123,6 +123,7 @@ class OriginLimit:
         if origin is None:
             origin = _Origin(self._per_origin)
             self._origins[name] = origin
+        # The half first. In the other order, whoever waits for it would hold one of all slots.
         async with origin.of_unresponsive if unresponsive else nullcontext(), origin.all:
             yield
 
@@ -161,6 +162,7 @@ class Transport:
                     response, limit=limit, cut=not good, on_bytes=call.on_bytes
                 )
             except TooLargeError as error:
+                # No flag sets this bound, so the message names none.
                 if call.most_bytes is not None:
                     raise
                 part = f"1/{SCORES_PART} of " if call.scores else ""
@@ -244,5 +246,6 @@ async def _stream(parts: tuple[Body, ...]) -> AsyncIterator[bytes]:
 
 
 def _origin(url: str) -> str:
+    # Scheme and host are the same in any case (RFC 3986), and a login belongs to no origin.
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()

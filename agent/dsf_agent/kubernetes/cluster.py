@@ -125,6 +125,7 @@ class _Counts(Generic[T]):
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.sleep(RESTART_SECONDS)
+            # New totals, too: nobody knows which changes the old ones lack.
             following = self._count(server)
             self._following = following
 

@@ -156,5 +156,6 @@ def _add(total: Requests, more: Mapping[str, int]) -> None:
 
 def _raise(total: Requests, other: Mapping[str, int]) -> None:
     for name, amount in other.items():
+        # Also an amount of 0 gets an entry, as in `_add`.
         if amount > total.get(name, -1):
             total[name] = amount

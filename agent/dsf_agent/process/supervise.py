@@ -225,6 +225,7 @@ async def serve(adapters: Adapters) -> int:
     agent = Supervisor(adapters=adapters)
     tune()
     loop = asyncio.get_running_loop()
+    # Kubernetes sends SIGTERM, and kills what still runs after terminationGracePeriodSeconds.
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, agent.stop)
     return await agent.run()

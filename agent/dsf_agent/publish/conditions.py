@@ -198,6 +198,7 @@ class ConditionWriter:
         """When the condition is due, in Unix seconds of the hub."""
         publication = score.publication
         now = self.wall()
+        # Kept as monotonic time, because the hub's clock may not have been known yet.
         changed = now - (monotonic() - score.changed)
         fraction = stable_fraction(score.cluster, publication.scorer.score_name, "condition")
         is_new = score.stored is None

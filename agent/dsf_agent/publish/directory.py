@@ -115,6 +115,7 @@ class DirectoryStore:
             change()
 
     def _path(self, name: str) -> Path:
+        # With a digest, because long names may differ in their end alone.
         if len(name) > MAX_STEM:
             name = f"{name[: MAX_STEM - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
         return self._directory / f"{name}.yaml"

@@ -164,6 +164,8 @@ class HubStore:
             version = stored.version
             values = stored.values
             valid_until = stored.valid_until
+        # With the version: after a write of scores in between this one would bring the old ones
+        # back, and so the hub refuses it.
         body = await self._status_body(
             name, values=values, valid_until=valid_until, condition=condition, version=version
         )
@@ -233,6 +235,7 @@ class HubStore:
 
     async def delete(self, stored: StoredScores) -> None:
         """See ScoreStore.delete."""
+        # Only as it was listed: another program may have taken the object over since.
         body = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -369,6 +372,7 @@ class HubStore:
             self._require_silence(name, writer, version=read.metadata.resource_version)
         extra = {"scorer": scorer, "object": name}
         log.warning("taking over %s, which no other program wrote for long", name, extra=extra)
+        # Only the status is taken over. Who owns the labels stays on record.
         kept = [
             entry for entry in read.metadata.managed_fields if entry.subresource != ownership.STATUS
         ]
@@ -421,6 +425,7 @@ class HubStore:
         except AgentError as error:
             if error.reason is not Reason.NOT_FOUND:
                 raise
+        # Somebody deleted it since the last write. An apply of a subresource creates no object.
         await self._create(name, labels=labels, needed=needed)
         return await self._apply_status(name, body)
 
@@ -433,6 +438,8 @@ class HubStore:
 
         So they are deleted with their scorer.
         """
+        # A merge patch removes what is null (RFC 7396): an object of an agent must not keep the
+        # label of the hub scorer.
         body = {"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}}
         return await self._patch(self._path(name), body, MERGE)
 

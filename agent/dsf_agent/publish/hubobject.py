@@ -213,6 +213,8 @@ def sole_owner(status: ScoreStatus, *, now: float) -> FieldsEntry:
     for score in status.scores:
         # Items are a list with the key "name", so their owner is recorded by {"name": ...}.
         key = msgspec.json.encode({"name": score.name}).decode()
+        # `.` is the item itself. An apply removes only items of which the manager owns that, and
+        # not their fields alone (Kubernetes 1.37).
         owned_items[f"k:{key}"] = {".": {}, "f:name": {}, "f:value": {}}
     fields: dict[str, Any] = {"f:scores": owned_items}
     owned_conditions: dict[str, Any] = {}

@@ -252,6 +252,7 @@ class ScorePublication:
     def failed(self, cluster: str, error: AgentError) -> None:
         """Notes that a write failed."""
         before = self._faults.get(cluster)
+        # Once for each reason: while a hub is away, every retry would be in the log.
         if before is None or before.reason is not error.reason:
             extra = {"scorer": self.scorer.name, "reason": error.reason.value}
             log.warning("the scores of %s are not published: %s", cluster, error, extra=extra)

@@ -224,6 +224,7 @@ class Publisher:
             if pause > 0:
                 await asyncio.sleep(pause)
             key = score.cluster, score.publication.name
+            # After an edit, the write of the old worker's score may not have ended.
             if key in self._writing:
                 self._plan(score, self.wall() + POLL_SECONDS)
                 continue
@@ -240,6 +241,7 @@ class Publisher:
                 self._failed(score, AgentError(str(error), reason=Reason.INTERNAL))
             finally:
                 del self._writing[key]
+            # What a cycle offered during the write was only put off.
             if not self._queue.is_planned(score):
                 self.offered(score)
             self._conditions.changed(score)
@@ -340,6 +342,7 @@ class Publisher:
                     score.known = True
                     score.stored = stored.get(name)
                     score.outdated = False
+        # A fleet changes its clusters, and locks of those that left would stay for ever.
         self._reading.pop(cluster, None)
         return True
 

@@ -201,6 +201,8 @@ class Cycle:
         if not self._label:
             if has_default:
                 self.metrics.all.defaults.labels(self.metrics.name).set(not series.count)
+            # For a source without data the default score is published, so nothing is sent to the
+            # scoring API.
             if not (has_default and not series.count):
                 result.with_series.update(targets.names)
                 with self.metrics.stage("score"):
@@ -292,6 +294,7 @@ class Cycle:
                 items = await items_of(self.scorer, *pair)
                 result.clamped += items.clamped
                 result.dropped += items.dropped
+                # What publishes nothing needs no names of items: its scores are on /metrics.
                 if items.values or not publishes(self.scorer):
                     by_cluster[cluster] = items.values
             # The default is for a source without data. Where a request failed, or the API gave no

@@ -143,6 +143,7 @@ class Scheduler:
                 extra = {"scorer": scorer.name, "reason": Reason.INTERNAL.value}
                 text = "the worker failed because of a bug in the agent, a new one starts in %.0f s"
                 log.exception(text, RESTART_SECONDS, extra=extra)
+                # Nobody waits for the result of an edit any more, so its conditions are not urgent.
                 edited = False
                 await asyncio.sleep(RESTART_SECONDS)
             else:

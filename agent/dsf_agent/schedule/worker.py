@@ -112,6 +112,7 @@ class Worker:
             # Dashboards must not show the scores of a scorer that no longer runs as live.
             self.metrics.all.samples.pop(self.metrics.name, None)
             if self.publication is not None:
+                # Their objects stay: after an edit the next worker goes on with them.
                 self.publication.keep_only(frozenset())
 
     async def _loop(self, due: float) -> None:

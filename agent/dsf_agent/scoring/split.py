@@ -39,6 +39,7 @@ async def split(
             cluster = clusters.get(value)
             # A central store also has series of clusters that are not in this fleet.
             if cluster is not None:
+                # A copy, because a Raw of one series keeps the text of its whole batch in memory.
                 by_cluster.setdefault(cluster, []).append(bytes(element))
     return by_cluster
 

@@ -53,9 +53,11 @@ class Response:
         headers = {
             "content-type": self.content_type,
             "content-length": str(len(self.body)),
+            # A proxy must not answer /healthz or /metrics from its cache.
             "cache-control": "no-store",
             **self.headers,
         }
+        # ASGI hands headers on as bytes.
         encoded = [
             (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
         ]
@@ -200,6 +202,7 @@ class ScorerApp:
         }
         if path not in pages:
             answered = ", ".join([f"POST {self.path}", *map("GET {}".format, pages)])
+            # Cut, because a caller may send a path of any length.
             return failure(
                 404, f"there is no {path[:200]} here; this scoring API answers {answered}"
             )
@@ -223,6 +226,7 @@ class ScorerApp:
     async def _measured(self, scope: Scope, receive: Receive) -> Response | None:
         self._metrics.began()
         began = self._clock()
+        # Stays if the server cancels this task, which `_answered` does not turn into a response.
         code = 500
         try:
             response = await self._answered(scope, receive)
@@ -272,7 +276,9 @@ class ScorerApp:
         settings = self.settings
         if self._reading >= settings.max_concurrent + settings.max_waiting:
             raise _busy()
+        # Until the request has a place to be scored: from then on the places limit the memory.
         async with AsyncExitStack() as large:
+            # Nothing is read of a request that would be refused afterwards.
             self._check_room()
             self._reading += 1
             try:
@@ -295,6 +301,8 @@ class ScorerApp:
         job: asyncio.Task[Scored] | None = None
         try:
             job = asyncio.create_task(self._function(body, max_series=settings.max_series))
+            # Not wait_for, which cancels the job: its place would be free while its thread still
+            # runs.
             await asyncio.wait({job}, timeout=settings.timeout_seconds)
         finally:
             # Also when this task is cancelled, because the client has gone.
@@ -320,6 +328,7 @@ class ScorerApp:
             raise _busy()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
+        # The server sends both messages to one call.
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":

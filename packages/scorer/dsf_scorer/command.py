@@ -188,6 +188,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 2
         return 1
     except KeyboardInterrupt:
+        # 128 + SIGINT, as shells report a program that Ctrl-C ended.
         return 130
 
 
@@ -230,10 +231,12 @@ def _run(args: argparse.Namespace) -> int:
             port=args.port,
             root_path=args.root_path,
             log_level=args.log_level,
+            # uvicorn's own configuration would replace the format above.
             log_config=None,
             access_log=args.access_log,
             server_header=False,
             ws="none",
+            # By default Kubernetes kills a pod 30 s after SIGTERM (terminationGracePeriodSeconds).
             timeout_graceful_shutdown=30,
         )
     except SystemExit as error:

@@ -58,6 +58,7 @@ def decode(
     # msgspec raises RecursionError for a body that is nested too deep.
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RefusedError(f"the body is not JSON: {error}", status=400) from None
+    # Before any series is decoded, which takes most of the time and memory.
     if len(envelope.data) > max_series:
         raise RefusedError(
             f"{len(envelope.data)} series in one request; this scoring API takes {max_series}",
@@ -83,6 +84,7 @@ def _series(raw: msgspec.Raw, index: int) -> Series:
         )
     values = array("d")
     for position, (_, text) in enumerate(samples):
+        # Prometheus writes NaN, +Inf and -Inf, which float() reads, too.
         try:
             values.append(float(text))
         except ValueError:

@@ -39,6 +39,7 @@ class Metrics:
             metric = kind(
                 f"dsf_scorer_{name}", text, ["score_name"], registry=self._registry, **more
             )
+            # From 0 on, so that `increase()` of Prometheus sees the first event.
             return metric.labels(score_name=score_name)
 
         self._requests = Counter(

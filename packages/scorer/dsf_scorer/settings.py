@@ -124,6 +124,7 @@ def check(settings: Settings, authorization: bytes | None) -> None:
     if not tokens:
         return
     scheme, _, presented = (authorization or b"").partition(b" ")
+    # The scheme is the same in any case (RFC 9110, section 11.1).
     if scheme.lower() != b"bearer" or not presented.strip():
         raise _unauthorized("send the header Authorization: Bearer <token>")
     digest = _digest(presented.strip())

@@ -200,6 +200,7 @@ class Client:
         try:
             with closing(connection):
                 try:
+                    # Without keep-alive: a server that closes early must not spoil the next check.
                     connection.request(
                         method, parts.path or "/", body, {"Connection": "close", **headers}
                     )
@@ -227,6 +228,7 @@ class Client:
 
 
 def _answer(response: http.client.HTTPResponse) -> Reply:
+    # One byte more tells an answer that is larger from one that just fits.
     content = response.read(MAX_ANSWER_BYTES + 1)
     if len(content) > MAX_ANSWER_BYTES:
         return Reply(fault=f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
