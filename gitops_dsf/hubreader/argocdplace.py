@@ -16,6 +16,8 @@ from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import HubClient, JsonObject, whole
 from gitops_dsf.views.doctor.objects import name_of
 
+# The names of three Deployments end so: argocd-server, argocd-repo-server and argocd-dex-server
+# (Argo CD v3.6.1). OpenShift GitOps begins them with its own name.
 _SERVER: Final = "-server"
 _NOT_THE_SERVER: Final = ("repo-server", "dex-server")
 
@@ -51,6 +53,8 @@ def find_argocd(hub: HubClient, *, expected: str) -> ArgoCdPlace | Unread | None
             duck_type = hub.find(configmaps, ACM_DUCK_TYPE)
             if isinstance(duck_type, Unread):
                 unread.append(duck_type)
+            # Both list PlacementDecisions: the controller for the generator, and the server, which
+            # makes previews of ApplicationSets (v3.6.1).
             accounts = (*map(_account, controllers), *map(_account, _servers(deployments)))
             return ArgoCdPlace(
                 namespace=namespace,

@@ -159,6 +159,7 @@ def _of_kueue(
         FactSource.MULTIKUEUE_CLUSTERS: (),
         FactSource.ADMISSION_CHECKS: (),
     }
+    # Whoever orders no jobs may have no Kueue, and need not have rights in its namespace.
     if any_orders_jobs(placements):
         deployments = Resource(group="apps", plural="deployments", namespace=KUEUE_NAMESPACE)
         configmaps = Resource(plural="configmaps", namespace=KUEUE_NAMESPACE)
@@ -193,10 +194,10 @@ def _with_parsed_settings(settings: _Contents) -> _Contents:
     [configmap] = settings
     data = configmap.get("data") or {}
     try:
-        written = yaml.safe_load(data.get(KUEUE_SETTINGS_KEY) or "")
+        configuration = yaml.safe_load(data.get(KUEUE_SETTINGS_KEY) or "")
     except (yaml.YAMLError, RecursionError):
         return settings
-    return ({**configmap, "data": {**data, KUEUE_SETTINGS_KEY: written}},)
+    return ({**configmap, "data": {**data, KUEUE_SETTINGS_KEY: configuration}},)
 
 
 def _with_any_label(hub: HubClient, resource: Resource, labels: tuple[str, ...]) -> _Contents:

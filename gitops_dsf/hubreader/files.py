@@ -52,8 +52,8 @@ def documents(content: bytes, *, file: str) -> Iterator[SnapshotDocument]:
             f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8"
         ) from error
     if is_json:
-        for place, value in _values(content, file=file):
-            yield from _objects(value, place=place)
+        for location, value in _values(content, file=file):
+            yield from _objects(value, place=location)
     else:
         yield from _yaml_documents(text, file=file)
 
@@ -101,12 +101,12 @@ def _values(content: bytes, *, file: str) -> Iterator[tuple[str, msgspec.Raw]]:
         # Values may be on several lines: msgspec 0.22 takes any white space between them.
         values = _VALUES.decode_lines(content)
         for number, value in enumerate(values, 1):
-            place = file if len(values) == 1 else f"{file}: value {number}"
+            location = file if len(values) == 1 else f"{file}: value {number}"
             if bytes(memoryview(value)[:1]) != b"[":
-                yield place, value
+                yield location, value
                 continue
             for index, element in enumerate(_ITEMS.decode(value)):
-                yield f"{place}: [{index}]", element
+                yield f"{location}: [{index}]", element
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SnapshotError(f"{file}: not valid JSON: {error}") from error
 
@@ -136,9 +136,9 @@ def _objects(
         items = msgspec.json.decode(head.items, type=list[msgspec.Raw] | None)
     except msgspec.ValidationError as error:
         raise SnapshotError(f"{place}: items of a {kind} must be a list") from error
-    for index, item in enumerate(items or ()):
+    for index, element in enumerate(items or ()):
         yield from _objects(
-            item,
+            element,
             place=f"{place}: items[{index}]",
             item_of=kind.removesuffix("List"),
             level=level + 1,

@@ -72,6 +72,7 @@ def read_inputs(
     if is_paced or any_waits(sets, applications, decided(snapshot.decisions)):
         moves = parts.take(HubPart.MOVES, _configmap(hub, hub_namespace, MOVES_CONFIGMAP, _moves))
     configs: tuple[MultiKueueConfig, ...] = ()
+    # A hub without Kueue does not serve the kind, which would be shown as something unread.
     if any_orders_jobs(placements):
         configs = parts.take(
             HubPart.MULTIKUEUE_CONFIGS,

@@ -114,6 +114,7 @@ class Kubeconfig:
             authorization=access.authorization_header(authorization),
             server_name=configuration.tls_server_name,
             proxy=configuration.proxy,
+            # When one of these files changes, the credentials are read again.
             seen={path: access.contents(path) for path in read},
         )
 
@@ -121,8 +122,8 @@ class Kubeconfig:
         """Raises ValueError for an unknown context: the package's own message does not list any."""
         names = [str(context["name"]) for context in config.get("contexts") or ()]
         if self.context not in names:
-            known = names_text(names, most=10) or "none"
-            raise ValueError(f"there is no context {self.context}, only {known}")
+            contexts = names_text(names, most=10) or "none"
+            raise ValueError(f"there is no context {self.context}, only {contexts}")
 
 
 def _files(path: Path | None) -> list[Path]:

@@ -81,6 +81,8 @@ class ScoreReader:
         """Reads the scores; a few names one by one. Returns why a list could not be read."""
         # An empty name stands for one list of all of them.
         names = [""]
+        # For each name the API server looks through the scores of all clusters, so many names would
+        # cost more than one list.
         if self._needed is not None and len(self._needed) <= BY_NAME:
             # Without the total nobody could say how many scores were left out.
             total = hub.count(SCORES)

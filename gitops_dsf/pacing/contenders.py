@@ -104,6 +104,7 @@ class Contenders:
         totals = add_up(scores, len(ranking.clusters))
         names = [self._state.names[cluster] for cluster in ranking.clusters]
         sums = dict(zip(names, totals, strict=True))
+        # Of equal sums OCM takes the first cluster by name (v1.2.1).
         return _Standing(sums, tuple(sorted(names, key=lambda name: (-sums[name], name))))
 
 

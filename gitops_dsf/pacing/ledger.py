@@ -272,6 +272,8 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         """
         if encoded_size(self) <= room:
             return self
+        # These go first: the next pass knows them again, and without them only arrivals that nobody
+        # admitted may be missed.
         ledger = replace(self, decided={})
         if ledger.holds:
             ledger = ledger.with_fewer_holds(room)

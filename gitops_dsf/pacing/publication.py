@@ -131,6 +131,8 @@ class ItemWrites:
         def goal(cluster: str) -> Values:
             wanted = self._wanted.get(cluster, {})
             kept: dict[str, int] = {}
+            # Of everything that may be there, the write that was sent last: if another one took
+            # effect, `writes` sends the goal all the same.
             for name, value in self._of(cluster)[-1].items():
                 may_push = wanted.get(name, 0) < 0 and is_drawn(name)
                 if value > 0 or may_push:

@@ -88,6 +88,7 @@ def queue_of(waiting: Iterable[Waiting], before: Queue, *, now: float) -> Queue:
             points=round(move.points, 1),
             reason=str(held.reason),
             message=held.message,
+            # It is later than now only if the hub's clock was wrong when it was written.
             since=min(since.get((move.placement, move.target), now), now),
             until=held.until,
         )

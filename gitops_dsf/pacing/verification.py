@@ -168,10 +168,10 @@ def judge(
         details.setdefault(verdict, detail)
     together = _together(verdicts)
     if together in {ChecksVerdict.PASSED, ChecksVerdict.FAILED}:
-        checks = [
-            replace(state, last=read(check).value)
-            for state, check in zip(checks, verification.checks, strict=True)
-        ]
+        # Not before: it is shown with the verdict, and a score that changes all the time would
+        # change the ledger with it.
+        for index, check in enumerate(verification.checks):
+            checks[index] = replace(checks[index], last=read(check).value)
     return Judgement(verdict=together, checks=tuple(checks), detail=details.get(together, ""))
 
 
@@ -186,6 +186,7 @@ def _counted(
     state: CheckState, reading: Reading, *, now: float, measured_from: float
 ) -> CheckState:
     """The check with the times since when its score is good or bad."""
+    # What is not measured or not known is neither good nor bad, and breaks both times.
     if now < measured_from or state.at_least is None or reading.value is None:
         return _with_times(state, held_since=None, failing_since=None)
     values = {reading.value, *reading.meanwhile}

@@ -80,6 +80,8 @@ class PageCredentials:
         for auth in auths:
             contexts.add((auth.ca_config_map_ref, auth.client_certificate_secret_ref))
             if auth.oauth2 is not None:
+                # The token server is not shown the client certificate, which is for the scoring
+                # API.
                 contexts.add((auth.oauth2.ca_config_map_ref, None))
                 clients.add(auth.oauth2)
         for key in self._contexts.keys() - contexts:

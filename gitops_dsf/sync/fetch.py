@@ -111,6 +111,7 @@ class Fetcher:
             if shown.token and _is_unauthorized(answer):
                 # A token of a token server may have been revoked before it expired.
                 renewed = await self.credentials.shown(request, refused=shown.token)
+                # The same token would be refused again.
                 if renewed.token != shown.token:
                     shown = renewed
                     answer = await self._get(request.url, renewed)
@@ -180,6 +181,7 @@ class Fetcher:
         """The page, behind redirects on its origin. Raises _RefusedError."""
         target = url
         for _ in range(MAX_REDIRECTS + 1):
+            # Each one: a redirect on the same origin may still hold credentials in its URL.
             _check_url(target)
             connect_url, host = self._connection(target)
             headers = {**shown.headers, **host}
@@ -204,6 +206,7 @@ class Fetcher:
             message = f"{display(url)} answers {status} {_phrase(status)}".rstrip()
             raise _RefusedError("Status", message, status=status)
         body = await answers.read(response, limit=self._limits.answer_bytes)
+        # Parameters such as charset=utf-8 do not say what kind of page it is.
         media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         return FetchedPage(url=url, media=media, body=body)
 
@@ -267,5 +270,6 @@ def _origin(url: str) -> tuple[str, str, int]:
     """Scheme, host and port of a URL. Raises ValueError."""
     parts = urlsplit(url)
     scheme = parts.scheme.lower()
+    # A redirect may name the port that the URL leaves out, and stays on its origin.
     default_port = {"http": 80, "https": 443}.get(scheme, 0)
     return scheme, (parts.hostname or "").lower(), parts.port or default_port

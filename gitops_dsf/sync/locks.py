@@ -179,6 +179,7 @@ def _accept(
             )
         return changed
 
+    # Where no page changed, nothing is written, and the repository needs no check.
     before = _findings(loaded) if candidates else []
     accepted: list[str] = []
     files: dict[str, str] = {}

@@ -68,9 +68,10 @@ def _requests(
     allowed: Collection[str] = ()
     if declared.repository is not None:
         allowed = declared.repository.value.spec.allowed_token_hosts
-    return {
-        scorer.name: _request(scorer.value, locks.get(scorer.name), allowed) for scorer in scorers
-    }
+    requests: dict[str, PageRequest] = {}
+    for scorer in scorers:
+        requests[scorer.name] = _request(scorer.value, locks.get(scorer.name), allowed)
+    return requests
 
 
 def _request(
@@ -101,6 +102,7 @@ def _is_service_out_of_reach(page: FetchedPage | PageFault, url: str) -> bool:
     """Whether the page is that of a Service, which a laptop does not reach."""
     host = host_of(url)
     is_unreached = isinstance(page, PageFault) and page.reason in {"DNS", "Connection", "Timeout"}
+    # A name without a dot may also be one of the local network.
     return is_unreached and "." in host and is_in_cluster(host)
 
 
