@@ -135,6 +135,7 @@ def _bound_of_move(
     """The score of the old copy before a move, less the allowed points; None if nobody knows."""
     for cluster in left:
         column = known(cluster)
+        # The point before: the score at the point of the move may show already that it left.
         if column is not None and at > 0 and column[at - 1] != ABSENT:
             return int(column[at - 1]) - (check.no_worse_than or 0)
     return None
@@ -142,6 +143,7 @@ def _bound_of_move(
 
 def _stretches(is_low: npt.NDArray[np.bool_]) -> Iterator[int]:
     """The lengths of the runs of true values, in points."""
+    # False on both sides, so that a run at the beginning or the end of the time has two edges, too.
     edges = np.flatnonzero(np.diff(np.concatenate(([False], is_low, [False]))))
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         yield int(end - start)

@@ -180,6 +180,7 @@ def _in_force(policy: Object) -> Iterator[Object]:
     """The policy and its binding, before what they limit."""
     name = policy["metadata"]["name"]
     yield {**policy, "metadata": metadata(name=name, wave=Wave.FOUNDATIONS)}
+    # Kubernetes asks no policy that no binding names.
     yield {
         "apiVersion": ADMISSION_API,
         "kind": "ValidatingAdmissionPolicyBinding",

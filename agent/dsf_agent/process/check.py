@@ -68,6 +68,7 @@ async def _rows(
 ) -> list[ScorerLine]:
     scorers = [scorer for scorer in snapshot.scorers if not only or scorer.name in only]
     await adapters.cluster.follow(scorers)
+    # All at once, so that a check takes as long as its slowest scorer.
     rows = list(await asyncio.gather(*(_row(adapters, scorer) for scorer in scorers)))
     for problem in snapshot.problems:
         if not only or problem.name in only:
@@ -86,6 +87,7 @@ async def _row(adapters: Adapters, scorer: ScorerSummary) -> ScorerLine:
         result = await adapters.cycle(scorer, publication=None).run()
     except AgentError as error:
         return _failed(own, f"{error.stage}: {error.reason.value}", f"{own}: {error}")
+    # A bug that one scorer meets must not hide the lines of the others.
     except Exception as error:
         extra = {"scorer": scorer.name, "reason": Reason.INTERNAL.value}
         log.exception("a cycle failed because of a bug in the agent", extra=extra)

@@ -43,6 +43,7 @@ class InvalidEntries:
                 continue
             del self._told[name]
             publication.keep_only(frozenset())
+            # A scorer that runs now goes on with the metrics of its name.
             if publication.scorer.score_name not in running:
                 self.metrics.forget(publication.scorer.score_name)
 
@@ -54,6 +55,7 @@ class InvalidEntries:
                 publication = self._publication(_stand_in(problem), edited=edited)
                 self._told[name] = publication
             publication.keep_only(frozenset(publication.clusters()))
+            # At every new file, because the reason may be another one now.
             fault = ScoreFault(
                 reason=ScoredReason.INVALID_CONFIGURATION,
                 message=condition_message(problem.reason),

@@ -114,6 +114,8 @@ class ClusterScore:
         after = None if self.fault is None else self.fault.reason
         if was_known and before is after:
             return False
+        # Another reason with the same status keeps the time, as Kubernetes defines the
+        # lastTransitionTime of a condition.
         if not was_known or (before is None) is not (after is None):
             self.changed = monotonic()
         return True

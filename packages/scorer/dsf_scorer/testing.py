@@ -134,6 +134,7 @@ async def exchange(
         "path": path,
         "root_path": root_path,
         "query_string": b"",
+        # Servers hand on names in lower case, as ASGI asks for.
         "headers": [
             (key.lower().encode("latin-1"), value.encode("latin-1"))
             for key, value in (headers or {}).items()
