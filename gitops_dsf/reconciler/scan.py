@@ -164,9 +164,15 @@ class ScoreScanner:
             dimensions = [dimension for name, dimension in ranked if name == resource]
             for dimension, clusters in _not_counted(column, late, dimensions, now=now).items():
                 not_counted[resource, dimension] = clusters
+            # An object that only says why there is no score is in no column, and when its agent is
+            # gone, nobody else would delete it.
+            scoreless: dict[str, PublishedScore] = {}
+            for name in failures:
+                if name not in column:
+                    scoreless[name] = objects[name]
             dead += find_dead(
                 resource,
-                late | {name: objects[name] for name in failures if name not in column},
+                late | scoreless,
                 clusters=view.clusters.items,
                 addons=view.addons.items,
                 owner=by_owner.get(resource),

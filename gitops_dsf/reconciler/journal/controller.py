@@ -408,8 +408,12 @@ class JournalController:
         refused = await branch.append(pending, at=commit_time)
         del self._pending[: len(pending)]
         self._pending_bytes -= _encoded_bytes(pending)
-        last = {record.id for record in (*branch.last.values(), *self._pending)}
-        for record_id in self._unnamed.keys() - last:
+        # Only the last record of a Placement is compared with its decision, so of older ones the
+        # clusters are needed no more.
+        last_ids = set[str]()
+        for record in (*branch.last.values(), *self._pending):
+            last_ids.add(record.id)
+        for record_id in self._unnamed.keys() - last_ids:
             del self._unnamed[record_id]
         if was_full:
             # Changes were not looked at for a while, so what is found now may have happened before.
