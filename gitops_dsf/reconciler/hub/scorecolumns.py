@@ -113,8 +113,7 @@ class ScoreInformer(Informer[PublishedScore]):
             if sum(map(len, score.names)) > MAX_CHARACTERS:
                 msg = f"the names of its items have more than {MAX_CHARACTERS} characters"
                 raise ValueError(msg)
-            # This process writes no other scores, and the versions of a million would take more
-            # memory than what is kept of them.
+            # This process writes no other scores, so nobody needs the versions of a million.
             if decoded.metadata.name == MOVES_SCORE:
                 metadata = msgspec.json.decode(raw, type=StoredObject).metadata
                 versions[decoded.metadata.namespace or ""] = metadata.resource_version
