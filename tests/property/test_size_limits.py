@@ -7,6 +7,7 @@ Limits of fields, such as the most headers, are in the schemas, which a contract
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -66,8 +67,8 @@ def told(words: str, **documents: str) -> None:
     refuse([item.message for item in findings(**documents) if words in item.message])
 
 
-def wide(fits: Callable[[], bool]) -> None:
-    refuse(not fits())
+def shard(*, clusters: int = 0, size: int = 0) -> None:
+    refuse(limits._overfull(Counter({3: clusters}), Counter({3: size})))
 
 
 def digits(count: int) -> None:
@@ -175,8 +176,8 @@ CASES: Final[dict[str, tuple[int, str, Callable[[int], Any]]]] = {
     "characters of an application's name": (63, "64 characters", application_name),
     "scores of a paced Placement": (100, "<= 100", ranked),
     "moves of a ledger": (20_000, "<= 20000", moves),
-    "clusters of a shard": (500, "True", lambda count: wide(lambda: limits._fits(count, 0))),
-    "bytes of a shard": (8_000_000, "True", lambda count: wide(lambda: limits._fits(0, count))),
+    "clusters of a shard": (500, "[3]", lambda count: shard(clusters=count)),
+    "bytes of a shard": (8_000_000, "[3]", lambda count: shard(size=count)),
     "bytes of a body": (77, "limit of 77", lambda count: Body({}, limit=77).add(bytes(count))),
     "announced bytes of a body": (
         77,
