@@ -8,7 +8,8 @@ FAMILY ?= kubernetes,ocm,argocd,argocdgenerator,streaming,prometheus,consumers,a
 PYTEST_ARGS ?=
 # More than the machine has cores: tests wait for processes and sockets about as long as they compute.
 TEST_WORKERS ?= 4
-# Tests write a hundred thousand small files. On a disk they take a sixth more of the processor, and wait. A container
+# Tests write a hundred thousand small files. On a disk all of them take a twentieth more of the processor, and those
+# that use git a sixth. A container
 # has 64 MB of such memory, which is too little.
 SCRATCH ?= $(shell test "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4000000 2>/dev/null && echo /dev/shm)
 IN_MEMORY := $(if $(SCRATCH),TMPDIR=$(SCRATCH))
