@@ -5,17 +5,22 @@ Also a herd: twenty applications that are all on c1.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
+from unittest import mock
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshots.file_format import files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
+from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.preview.page import preview_comment, preview_text
 from tests.support import fleets, rendering, yamlfast
 from tests.support.commandline import gitops_dsf, output_of
 from tests.support.kept import copied
+from tests.support.outputs import check_output
 
 SET = "cluster.open-cluster-management.io/clusterset"
 FLEET = {
@@ -96,20 +101,21 @@ class GitFleet:
 
         names = tuple(one["metadata"]["name"] for one in extra)
         copied(top, key=("rendered", names), make=make)
-        fleet = cls._at(top)
+        fleet = cls.at(top)
         # git compares a file with its index by its inode first, and takes a copy for a change.
         fleet.git("update-index", "-q", "--refresh")
         return fleet
 
     @classmethod
-    def _at(cls, top: Path) -> Self:
+    def at(cls, top: Path) -> Self:
+        """One that exists."""
         fleet = cls.__new__(cls)
         fleet.top = fleet.path = top
         return fleet
 
     @classmethod
     def _begin(cls, top: Path, folder: str) -> None:
-        self = cls._at(top)
+        self = cls.at(top)
         self.path = top / folder
         self.git("init", "--quiet", "--template=", "--initial-branch=main")
         self.write("gitops-dsf.yaml", settings())
@@ -192,6 +198,19 @@ def save(state: Snapshot, folder: Path) -> Path:
     return folder
 
 
+@dataclass(frozen=True, kw_only=True)
+class Formats:
+    """A preview as each option prints it."""
+
+    comment: str
+    """-o markdown"""
+    text: str
+    whole: str
+    """--all"""
+    comparison: Any
+    """Of -o json."""
+
+
 class Run:
     """Runs a verb and keeps what it told people."""
 
@@ -212,6 +231,22 @@ class Run:
     ) -> Any:
         """The comparison of the working tree with a base."""
         return self.json("diff", fleet.path, "--base", base, *arguments, code=code)["comparison"]
+
+    def formats(self, fleet: GitFleet, *arguments: str | Path, base: str = "main") -> Formats:
+        """What `diff` says of the working tree against a base in each format, of one run."""
+        words = ("diff", fleet.path, "--base", base, *arguments)
+        with mock.patch("gitops_dsf.cli.diff.preview_text", wraps=preview_text) as shown:
+            text = self(*words)
+        [call] = shown.call_args_list
+        [preview], evidence = call.args, call.kwargs["evidence"]
+        output = json_text(preview)
+        check_output(("diff", "-o", "json"), output)
+        return Formats(
+            comment=preview_comment(preview, evidence=evidence),
+            text=text,
+            whole=preview_text(preview, evidence=evidence, everything=True),
+            comparison=json.loads(output)["comparison"],
+        )
 
     def shown(self, fleet: GitFleet, *arguments: str | Path) -> str:
         """What `diff` says of the working tree against main."""

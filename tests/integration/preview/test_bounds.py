@@ -87,8 +87,8 @@ def test_where_the_bounds_do_not_decide_the_clusters_are_named_with_their_points
     """Two clusters are one point apart, which a deadband of 2 hides."""
     scores = save(snapshot(values={"eu-1": 50, "eu-2": 51, "us-1": 20}), tmp_path / "close")
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=WIDE))
-    found = run.compared(fleet, "--scores", scores)
-    [move] = found["moves"]
+    formats = run.formats(fleet, "--scores", scores)
+    [move] = formats.comparison["moves"]
     assert (move["from"], move["to"]) == (["eu-2"], "unknown")
     assert (move["possible"], move["openPlaces"], move["stays"]) == (["eu-1", "eu-2"], 1, 0)
     assert move["reason"] == ("cpu: scoreRange changed; eu-1 or eu-2: 25 to 26 and 25 to 26 points")
@@ -96,7 +96,7 @@ def test_where_the_bounds_do_not_decide_the_clusters_are_named_with_their_points
         ("eu-2", 25, 26),
         ("eu-1", 25, 26),
     ]
-    text = run.shown(fleet, "--scores", scores)
+    text = formats.text
     assert "\n**1 application may move**\n" in text
     assert "\n- `argocd/guestbook` may move, **eu-2 → eu-1 or eu-2**: cpu: scoreRange" in text
     assert "the decision is open, because the bounds of the new scores overlap\n" in text

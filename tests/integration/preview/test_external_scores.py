@@ -111,13 +111,14 @@ def test_a_pull_request_that_ranks_by_it_shows_who_moves(
 ) -> None:
     """By CPU guestbook is on eu-1, which has no GPUs."""
     declared.write("apps/guestbook.yaml", application("guestbook", scores=[usage()]))
-    (move,) = run.compared(declared, "--scores", hub)["moves"]
+    formats = run.formats(declared, "--scores", hub)
+    (move,) = formats.comparison["moves"]
     assert (move["application"], move["from"], move["to"]) == (
         "argocd/guestbook",
         ["eu-1"],
         ["us-1"],
     )
-    shown = run.shown(declared, "--scores", hub)
+    shown = formats.text
     assert "`spec.scores[resource-usage-score/gpuClusterAvailable]`: added, weight 1" in shown
     assert (
         "eu-1: 90 points -> -100 points (cpu x1->out: 90 -> -,"

@@ -35,11 +35,11 @@ def first_screen(
     fleet: GitFleet, run: Run, *arguments: str | Path, base: str = "main"
 ) -> list[str]:
     """The lines between the title and the line that names the revisions, without empty ones."""
-    shown = ("diff", fleet.path, "--base", base, *arguments)
-    text = run(*shown, "-o", "markdown")
-    screen = text.partition("\nCompared: the working tree with ")[0]
-    terminal = run(*shown).partition("\nCompared: the working tree with ")[0]
-    assert screen != text
+    formats = run.formats(fleet, *arguments, base=base)
+    screen = formats.comment.partition("\nCompared: the working tree with ")[0]
+    terminal = formats.text.partition("\nCompared: the working tree with ")[0]
+    assert screen != formats.comment
+    assert terminal != formats.text
     assert len(rows(screen)) <= MAX_LINES
     assert len(rows(terminal)) <= MAX_LINES
     assert screen.splitlines()[1:4] == terminal.splitlines()[:3], "both begin in the same way"
@@ -94,10 +94,11 @@ def test_a_new_application_comes_with_placement_scores_and_stickiness(
         " by cpu, stickiness 20): us-1: rank 1 of 1 with 20 points"
     )
     assert screen[3] == "- **Nowhere to go:** shop if us-1 were lost (before: none)"
-    text = run.shown(fleet, "--scores", scores)
+    formats = run.formats(fleet, "--scores", scores)
+    text = formats.text
     assert "\n- `argocd/shop`\n  - us-1: 20 points (cpu x5: 20, Steady x1: 0)\n" in text
     assert "\n- `spec.stickiness`: `20`\n" in text, "there is nothing before it"
-    [move] = run.compared(fleet, "--scores", scores)["moves"]
+    [move] = formats.comparison["moves"]
     assert (move["kind"], move["placement"]) == (
         "new",
         {

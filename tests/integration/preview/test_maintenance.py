@@ -72,12 +72,13 @@ def test_a_drain_shows_who_leaves_when_and_whereto(herd: GitFleet, run: Run, hub
         "  - 20:10: app-02 c2 -> c1, app-03 c2 -> c3",
         "  - 20:20: app-04 c2 -> c1",
     ]
-    comment = run("diff", herd.path, "--base", "main", "--scores", hub, "-o", "markdown")
+    formats = run.formats(herd, "--scores", hub)
+    comment = formats.comment
     headline = "No application moves at once; 5 applications would leave for maintenance"
     assert f"\n**{headline}**\n" in comment
     assert "no application moves\n" not in comment.lower(), "nothing contradicts the headline"
     assert "\n#### Maintenance\n\n- `patch` added: Drain of c2 from 2099-" in comment
-    found = run.compared(herd, "--scores", hub)
+    found = formats.comparison
     assert (found["moves"], "paced" in found) == ([], False), (
         "nothing moves before the window opens"
     )
@@ -135,7 +136,8 @@ def test_a_drain_is_a_loss_with_notice(herd: GitFleet, run: Run, hub: Path) -> N
     herd.commit("two clusters")
     herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **NIGHT))
     diff = ("diff", herd.path, "--base", "HEAD", "--scores", hub)
-    comment = run(*diff, "-o", "markdown")
+    formats = run.formats(herd, "--scores", hub, base="HEAD")
+    comment = formats.comment
     assert (
         "\n  - with nowhere to go: app-01\n  - tolerating the taint of maintenance: app-02\n"
         "  - c1 would be asked for 120 points of cpu and has 59 left (app-00, app-03, app-04)\n"
@@ -145,7 +147,7 @@ def test_a_drain_is_a_loss_with_notice(herd: GitFleet, run: Run, hub: Path) -> N
         "- **Nowhere to go:** app-01 during the maintenance patch; the maintenance patch would"
         " overload a cluster, below\n" in comment
     )
-    [patch] = run.json(*diff)["comparison"]["maintenance"]
+    [patch] = formats.comparison["maintenance"]
     assert (patch["homeless"], patch["tolerant"]) == (["argocd/app-01"], ["argocd/app-02"])
     [lost] = run.json("simulate", herd.path, "--scores", hub, "--lose", "c2")["losses"]
     assert [each["demand"] for each in lost["overloads"]] == [160], "a loss waits for nobody"
@@ -221,11 +223,12 @@ def test_a_window_that_is_open_counts_at_once(herd: GitFleet, run: Run, hub: Pat
     moves = [(each["placement"], each["from"]) for wave in found["waves"] for each in wave["moves"]]
     assert sorted(moves) == [(f"argocd/{name}", "c2") for name in ON_C2]
     assert [each["name"] for each in found["maintenance"]] == ["patch"]
-    compared = run.compared(herd, "--scores", hub)
+    formats = run.formats(herd, "--scores", hub)
+    compared = formats.comparison
     assert [len(wave["moves"]) for wave in compared["paced"]["waves"]] == [2, 2, 1]
     assert compared["maintenance"][0]["state"] == "open"
     headline = "No application moves at once; 5 applications would leave for maintenance"
-    assert f"\n**{headline}**\n" in run.shown(herd, "--scores", hub), "each move counts once"
+    assert f"\n**{headline}**\n" in formats.text, "each move counts once"
     freeze = maintenance("quiet", "Freeze", clusters=["c2"], **OPEN)
     herd.write("config/freeze.yaml", freeze)
     text = run("simulate", herd.path, "--paced", "--scores", hub)

@@ -84,9 +84,10 @@ def test_a_comparison_of_a_long_queue_says_that_more_follows(
     fleet = reversed_herd(tmp_path / "fleet")
     hub = save(herd_hub(), tmp_path / "hub")
     monkeypatch.setattr("gitops_dsf.views.preview.pacedchange.MAX_SIMULATED", 3 * len(NAMES))
-    found = run.compared(fleet, "--scores", hub)["paced"]
+    formats = run.formats(fleet, "--scores", hub)
+    found = formats.comparison["paced"]
     assert (len(found["waves"]), found["complete"]) == (3, False)
-    assert "The pace: at least 3 moves in 3 waves:" in paced_pages(fleet, run, hub)
+    assert "The pace: at least 3 moves in 3 waves:" in formats.comment.splitlines()
 
 
 def test_waves_need_a_pace_and_scores(tmp_path: Path, run: Run) -> None:
@@ -104,16 +105,17 @@ def test_waves_need_a_pace_and_scores(tmp_path: Path, run: Run) -> None:
 def test_a_changed_ranking_moves_paced_applications_in_waves(tmp_path: Path, run: Run) -> None:
     fleet = reversed_herd(tmp_path / "fleet", demand=DEMAND)
     hub = save(herd_hub(), tmp_path / "hub")
-    found = run.compared(fleet, "--scores", hub)
+    formats = run.formats(fleet, "--scores", hub)
+    found = formats.comparison
     assert found["moves"] == []
     assert [len(wave["moves"]) for wave in found["paced"]["waves"]] == [1, 1, 2, 2]
     assert (found["paced"]["complete"], found["paced"]["withoutChange"]) == (True, 0)
     assert not [line for line in found["warnings"] if "at once" in line]
-    lines = paced_pages(fleet, run, hub)
+    lines = formats.comment.splitlines()
     assert "**No application moves at once; the pace would admit 6 moves**" in lines
     assert "<details><summary>Paced moves (6)</summary>" in lines
     assert "The pace: 6 moves in 4 waves:" in lines
-    assert "- 3: app-02 c1 -> c2, app-03 c1 -> c3" in run.shown(fleet, "--scores", hub).splitlines()
+    assert "- 3: app-02 c1 -> c2, app-03 c1 -> c3" in formats.text.splitlines()
     run("diff", fleet.path, "--base", "main", "--scores", hub, "--fail-on", "move", code=1)
     assert "--fail-on: paced: 6 moves in 4 waves" in run.err
 
@@ -220,12 +222,13 @@ def test_refuges_that_are_switched_on_are_shown(tmp_path: Path, run: Run) -> Non
     hub = save(herd_hub({**HERD, "c1": 20, "c2": 90}, on="c2"), tmp_path / "hub")
     assert failovers(run.compared(fleet, "--scores", hub)) == {}
     fleet.write("gitops-dsf.yaml", settings(pace=REFUGES))
-    found = run.compared(fleet, "--scores", hub)
+    formats = run.formats(fleet, "--scores", hub)
+    found = formats.comparison
     plan = failovers(found)
     assert found["moves"] == []
     assert plan.keys() == {"c2"}
     assert Counter(plan["c2"].values()) == {(None, "c3"): 10, (None, "c4"): 10}
-    assert "- if c2 fails: app-00 -> c3, app-01 -> c4, " in run.shown(fleet, "--scores", hub)
+    assert "- if c2 fails: app-00 -> c3, app-01 -> c4, " in formats.text
     fleet.commit("refuges")
     assert "refuges" not in run.compared(fleet, "--scores", hub, base="HEAD")
 
@@ -238,10 +241,10 @@ def test_only_refuges_that_change_are_shown(tmp_path: Path, run: Run) -> None:
     apps[0]["spec"]["moves"] = {"pace": "None"}
     del apps[0]["spec"]["scores"][0]["demand"]
     fleet.write("apps/guestbook.yaml", *apps)
-    plan = failovers(run.compared(fleet, "--scores", hub))
+    formats = run.formats(fleet, "--scores", hub)
+    plan = failovers(formats.comparison)
     assert plan == {"c2": {"app-00": ("c3", None)}}
-    text = run.shown(fleet, "--scores", hub)
-    assert "- if c2 fails: app-00 -> by the scores instead of c3\n" in text
+    assert "- if c2 fails: app-00 -> by the scores instead of c3\n" in formats.text
 
 
 def test_a_paced_application_that_loses_its_cluster_is_told_by_the_scores_that_people_wrote(

@@ -79,12 +79,13 @@ def test_a_change_of_weights_keeps_the_scale(two: GitFleet, hub: Path, run: Run)
     spec = application("guestbook", scorers=("cpu", "net"), stickiness=20)
     spec["spec"]["scores"][1]["weight"] = 4
     two.write("apps/guestbook.yaml", spec)
-    text = run.shown(two, "--scores", hub)
+    formats = run.formats(two, "--scores", hub)
+    text = formats.text
     reason = "eu-1: rank 2 of 3 with 70 points; the last that is selected is us-1 with 84"
     assert f"\n- `argocd/guestbook` **eu-1 → us-1**: {reason}\n" in text
     assert "eu-1: 85 points -> 70 points (cpu x5->x1: 90 -> 90, net x5->x4: 40 -> 40" in text
     assert "us-1: 60 points -> 84 points (cpu" in text
-    [move] = run.compared(two, "--scores", hub)["moves"]
+    [move] = formats.comparison["moves"]
     assert {each["cluster"]: (each["before"], each["after"]) for each in move["scores"]} == {
         "eu-1": (850, 350),
         "us-1": (600, 420),

@@ -195,12 +195,13 @@ def test_a_shared_decision_moves_every_application_that_follows_it(
     fleet.commit("shared")
     fleet.write("apps/shared.yaml", placement("frontends", scores=LOW))
     fleet.prefer_low_scores()
-    found = run.compared(fleet, "--scores", scores)
+    formats = run.formats(fleet, "--scores", scores)
+    found = formats.comparison
     assert [(move["application"], move["followers"], move["to"]) for move in found["moves"]] == [
         ("argocd/frontends", ["shop", "web"], ["us-1"]),
         ("argocd/guestbook", ["guestbook"], ["us-1"]),
     ]
-    text = run.shown(fleet, "--scores", scores)
+    text = formats.text
     assert "\n- `argocd/frontends (shop, web)` **eu-1 → us-1**: " in text
     assert "\n**3 applications move**\n" in text
 

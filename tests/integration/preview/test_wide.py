@@ -10,6 +10,7 @@ import pytest
 from gitops_dsf.hub.scores import score_of
 from tests.integration.preview.gitfleet import (
     FLEET,
+    Formats,
     GitFleet,
     Run,
     application,
@@ -125,8 +126,13 @@ def test_one_placement_is_shown_with_its_ranking(
         assert (" c002 " in short, " c002 " in whole) == (False, True)
 
 
-def test_diff_shows_the_moves_before_what_was_edited(wide: Wide, run: Run) -> None:
-    lines = run("diff", wide.changed, "--base", "main", "--scores", wide.hub).splitlines()
+@pytest.fixture(scope="module")
+def formats(wide: Wide) -> Formats:
+    return Run().formats(GitFleet.at(wide.changed), "--scores", wide.hub)
+
+
+def test_diff_shows_the_moves_before_what_was_edited(formats: Formats) -> None:
+    lines = formats.text.splitlines()
     assert len(lines) <= 250
     listed = [n for n, line in enumerate(lines) if line.startswith("- `argocd/app-")][:5]
     assert listed == [4, 5, 6, 7, 8], "the first screen has the first moves"
@@ -139,22 +145,22 @@ def test_diff_shows_the_moves_before_what_was_edited(wide: Wide, run: Run) -> No
         assert left_out in lines
 
 
-def test_warnings_of_single_applications_hide_no_other(wide: Wide, run: Run) -> None:
+def test_warnings_of_single_applications_hide_no_other(formats: Formats) -> None:
     """Each of the sixty applications is close to moving."""
-    text = run("diff", wide.changed, "--base", "main", "--scores", wide.hub)
+    text = formats.text
     assert "- 30 applications go to c000 at once" in text
     assert "is close to moving" in text
     assert "- ... and 53 warnings more; `gitops-dsf diff --all` shows all\n" in text
 
 
-def test_diff_shows_all_on_request_and_in_json(wide: Wide, run: Run) -> None:
+def test_diff_shows_all_on_request_and_in_json(wide: Wide, formats: Formats, run: Run) -> None:
     words = ("diff", wide.changed, "--base", "main", "--scores", wide.hub)
     whole = run(*words, "--all").splitlines()
     assert sum(line.startswith("- `argocd/app-") and "→" in line for line in whole) == 60
     assert sum(line.startswith("**`s") for line in whole) == 20
     assert not any("--all" in line for line in whole)
-    found = run.json(*words)["comparison"]
-    assert found == run.json(*words, "--all")["comparison"]
+    found = run.json(*words, "--all")["comparison"]
+    assert found == formats.comparison
     assert (len(found["moves"]), len(found["scorers"])) == (60, 20)
 
 
