@@ -15,6 +15,7 @@ from tests.hub.controlplane.gitrepository import git
 from tests.support import yamlfast
 from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
+from tests.support.kept import copied
 from tests.support.metricstore import Store, Value, answer_of, matrix
 from tests.support.pageserver import PageServer, says
 
@@ -37,7 +38,17 @@ def _noisy(at: float) -> float:
 SCORES: dict[tuple[str, str], Value] = {("idle", "eu"): _steady, ("idle", "us"): _noisy}
 
 
-def _fleet(
+def _fleet(root: Path, **how: Any) -> Path:
+    """Clusters, a Query scorer and an application, as `_write` makes them."""
+    copied(
+        root,
+        key=("backtest", repr(sorted(how.items()))),
+        make=lambda folder: _write(folder, **how),
+    )
+    return root
+
+
+def _write(
     root: Path,
     *,
     stickiness: int,
@@ -48,8 +59,7 @@ def _fleet(
     count: int = 1,
     weight: int = 1,
     score_range: Mapping[str, int] | None = None,
-) -> Path:
-    """Clusters, a Query scorer and an application."""
+) -> None:
     dsf, ocm = (
         "dynamic-scoring.open-cluster-management.io/v1alpha1",
         "cluster.open-cluster-management.io",
@@ -116,7 +126,6 @@ def _fleet(
     )
     checked = gitops_dsf("validate", root)
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    return root
 
 
 def _commit(fleet: Path) -> None:
