@@ -83,11 +83,16 @@ REASONS = {
 
 def _prints(tree: ast.AST) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        text = ast.unparse(node.func)
-        if text == "print" or text in {"sys.stdout.write", "sys.stderr.write"}:
-            yield node
+        match node:
+            case ast.Call(func=ast.Name(id="print")):
+                yield node
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Attribute(value=ast.Name(id="sys"), attr="stdout" | "stderr"),
+                    attr="write",
+                )
+            ):
+                yield node
 
 
 def _is_safe(node: ast.expr) -> bool:
