@@ -209,7 +209,8 @@ def test_added_scorers_show_what_they_send_where(used: GitFleet, run: Run) -> No
         },
     )
     used.write("config/sources.yaml", source)
-    text = run.shown(used)
+    formats = run.formats(used)
+    text = formats.text
     client = "the client secret in Secret prometheus-token"
     token = "an access token of the client in Secret prometheus-token"
     for line in (
@@ -227,12 +228,12 @@ def test_added_scorers_show_what_they_send_where(used: GitFleet, run: Run) -> No
         f"login.example.com gets {client} for the first time (scorer oauth)",
     ):
         assert line in text
-    more, oauth, _ = run.compared(used)["scorers"]
+    more, oauth, _ = formats.comparison["scorers"]
     sent = {"section": "source", "kind": "token", "secret": "prometheus-token"}
     assert {**sent, "to": "https://collector.example.net"} in more["credentials"]
     kinds = {one["kind"] for one in oauth["credentials"]}
     assert kinds == {"client secret", "access token", "client certificate"}
-    assert "sends the token in Secret prometheus" in run.shown(used, "-o", "markdown")
+    assert "sends the token in Secret prometheus" in formats.comment
 
 
 def test_what_the_reconciler_sends_to_pages_is_shown(used: GitFleet, run: Run) -> None:

@@ -91,14 +91,15 @@ def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> 
     for name in names:
         edit(fleet, name, stickiness=10)
     edit(fleet, "guestbook", stickiness=50)
-    text = run.shown(fleet)
+    formats = run.formats(fleet)
+    text = formats.text
     listed = ", ".join(f"**`{name}`**" for name in names[:10])
     edited = f"ScoredApplication {listed} and 20 more changed"
     assert f"{edited}\n\n- `spec.stickiness`: `20` → `10`\n" in text
     assert "ScoredApplication **`guestbook`** changed\n\n- `spec.stickiness`: `20` → `50`\n" in text
     assert text.count("ScoredApplication") == 2
     assert text.count("\nPlacement ") == 2
-    found = run.compared(fleet)
+    found = formats.comparison
     alike = [(len(item["names"]), item["change"]) for item in found["sources"]]
     assert alike == [(30, "changed"), (1, "changed")]
     assert len(found["placements"]) == 31, "JSON has every Placement"
@@ -207,19 +208,18 @@ def test_changed_labels_and_annotations_are_shown(
     fleet.write(file, noted("one"))
     fleet.commit("noted")
     fleet.write(file, noted("two"))
-    text = run.shown(fleet)
+    formats = run.formats(fleet)
+    text = formats.text
     begin = text.index(f"{name} changed\n")
     assert text[begin:].startswith(
         f"{name} changed\n\n- `metadata.annotations.example.com/owner`: `one` → `two`\n"
         "- `metadata.labels.tier`: `one` → `two`\n"
     )
-    assert "- `metadata.annotations.example.com/owner`: `one` → `two`" in run.shown(
-        fleet, "-o", "markdown"
-    )
+    assert "- `metadata.annotations.example.com/owner`: `one` → `two`" in formats.comment
     changed = [
         (field["path"], field["before"], field["after"])
         for group in ("sources", "scorers")
-        for change in run.compared(fleet)[group]
+        for change in formats.comparison[group]
         for field in change["fields"]
     ]
     assert changed == [
