@@ -4,11 +4,13 @@ Its informers read when a test says so.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
+
+from prometheus_client.samples import Sample
 
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -50,7 +52,14 @@ class Replica:
         self.view = self.context.view
 
     def metric(self, name: str, **labels: str) -> float | None:
-        return self.metrics.registry.get_sample_value(f"gitops_dsf_reconciler_{name}", labels)
+        found = (one.value for one in self._samples(name) if one.labels == labels)
+        return next(found, None)
+
+    def _samples(self, name: str) -> Iterator[Sample]:
+        """Of this metric only: tests that wait look a thousand times."""
+        full = f"gitops_dsf_reconciler_{name}"
+        for family in self.metrics.registry.restricted_registry([full]).collect():
+            yield from (sample for sample in family.samples if sample.name == full)
 
     async def events_written(self) -> None:
         """Waits for the Events that were said."""
@@ -59,12 +68,7 @@ class Replica:
 
     def samples(self, name: str, label: str) -> dict[str, float]:
         """The values of a metric by one of its labels."""
-        return {
-            sample.labels[label]: sample.value
-            for family in self.metrics.registry.collect()
-            for sample in family.samples
-            if sample.name == f"gitops_dsf_reconciler_{name}"
-        }
+        return {sample.labels[label]: sample.value for sample in self._samples(name)}
 
 
 @asynccontextmanager
