@@ -38,11 +38,20 @@ def pieces(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     return texts & used
 
 
+def functions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions in a statement, also those inside of others. No expression has one."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield node
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inside = getattr(node, part, ())
+        for each in inside if isinstance(inside, list) else ():
+            yield from functions(each)
+
+
 def in_pieces(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            for name in sorted(pieces(node)):
-                yield f"{path.relative_to(ROOT)}: {name} in {node.name}"
+    for node in functions(ast.parse(path.read_text(encoding="utf-8"))):
+        for name in sorted(pieces(node)):
+            yield f"{path.relative_to(ROOT)}: {name} in {node.name}"
 
 
 def test_messages_are_whole() -> None:

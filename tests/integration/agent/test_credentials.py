@@ -323,12 +323,12 @@ async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
     await guarded.start()
     async with spoke as api_server, HttpFake(scores(5.0)) as scoring:
         urls = {"scoring": scoring.url, side: guarded.url}
-        plain = entry("cpu", **urls, scoringInterval=1)
+        plain = entry("cpu", **urls, scoringInterval=5)
         plain[f"{side}Auth"] = {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}
         guard = {"scoringEndpointAuthName": "pair", "scoringEndpointAuthKey": NEEDS_NEWER_AGENT}
         shown = {f"{side}ClientCertificate": PAIR, **(guard if side == "scoring" else {})}
         refused = {"tls", "connection_lost"}
-        untrusting = entry("untrusting", **urls, scoringInterval=1)
+        untrusting = entry("untrusting", **urls, scoringInterval=5)
         place.put(plain, untrusting)
         async with place.agent(spoke=api_server) as agent:
 
