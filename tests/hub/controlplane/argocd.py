@@ -243,6 +243,11 @@ class ArgoCD:
             [self.binaries.path("argocd"), *arguments],
             environment=environment,
             folder=home,
+            # Argo CD 3.6.1 panics when it forgets a cluster, because its Secret went or the
+            # controller's settings changed, within 25 s of a change of an APIService there:
+            # `startMissingWatches` then writes to a map that `invalidate` has made nil
+            # (gitops-engine, pkg/cache/cluster.go). Every CRD of a new group changes an APIService.
+            again=name == APPLICATION_CONTROLLER,
         )
 
     def _named(self, name: str) -> str:

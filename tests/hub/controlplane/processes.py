@@ -139,8 +139,11 @@ class Processes:
         *,
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        again: bool = False,
     ) -> Process:
         """Start a program under a name that no running one has; does not wait for it.
+
+        With `again` a program that panics is started again, as a kubelet would.
 
         `environment` is added to PATH, HOME and the locale; nothing else of ours is inherited, so a
         KUBECONFIG or a proxy of the person who runs the tests has no effect.
@@ -155,7 +158,7 @@ class Processes:
         }
         settings = {**kept, "HOME": str(folder), **(environment or {})}
         arguments = [str(part) for part in command]
-        process = self._spawn(name, arguments, settings, folder)
+        process = self._spawn(name, arguments, settings, folder, again=again)
         self._running[name] = process
         return process
 
@@ -200,11 +203,18 @@ class Processes:
             raise ProcessError("listening beyond loopback: " + "; ".join(wrong))
 
     def _spawn(
-        self, name: str, command: Sequence[str], environment: Mapping[str, str], folder: Path
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        *,
+        again: bool,
     ) -> Process:
         log = self._logs / f"{name}.log"
         begun = log.stat().st_size if log.exists() else 0
-        launched = [sys.executable, "-I", "-S", str(LAUNCH), str(os.getpid()), *command]
+        python = [sys.executable, "-I", "-S", str(LAUNCH)]
+        launched = [*python, str(os.getpid()), "again" if again else "once", *command]
 
         def fork() -> "subprocess.Popen[bytes]":
             with log.open("ab") as output:
