@@ -8,7 +8,7 @@ from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Declared, Item
-from gitops_dsf.resolve.application_templates import TEMPLATE
+from gitops_dsf.resolve.application_templates import template_paths
 from gitops_dsf.resolve.generators import generators
 
 
@@ -51,15 +51,11 @@ def sources_of_a_template(document: Document, template: FieldPath) -> list[Field
 
 
 def _places_of_a_set(document: Document) -> Iterator[FieldPath]:
-    generator_paths = list(generators(document))
-    template_paths = [TEMPLATE]
-    for generator in generator_paths:
-        template_paths.append((*generator, "template"))
-    for template in template_paths:
+    for template in template_paths(document):
         yield from sources_of_a_template(document, template)
         # Argo CD reads what is rendered into the hydrated branch from this repository.
         yield (*template, "spec", "sourceHydrator", "drySource")
-    for generator in generator_paths:
+    for generator in generators(document):
         # The git generator has repoURL and revision among its own fields, as a source has them.
         if generator[-1] == "git":
             yield generator

@@ -55,6 +55,14 @@ def template_of(document: Document, generator: FieldPath) -> Template:
     return Template(document=document, places=places)
 
 
+def template_paths(document: Document) -> list[FieldPath]:
+    """Where an ApplicationSet can have a template: its own, and one of each generator."""
+    paths = [TEMPLATE]
+    for generator in generators(document):
+        paths.append((*generator, "template"))
+    return paths
+
+
 def templates(document: Document) -> tuple[Template, ...]:
     """Every template by which an ApplicationSet makes Applications, once."""
     by_places: dict[tuple[FieldPath, ...], Template] = {}

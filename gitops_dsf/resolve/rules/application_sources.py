@@ -10,9 +10,13 @@ from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.application_sources import places_of, sources, sources_of_a_template
-from gitops_dsf.resolve.application_templates import ACTION, TEMPLATE, Template, templates
+from gitops_dsf.resolve.application_templates import (
+    ACTION,
+    Template,
+    template_paths,
+    templates,
+)
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.generators import generators
 from gitops_dsf.resolve.object_shapes import misfits
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.wording import did_you_mean, names_text
@@ -85,10 +89,7 @@ def sources_say_one_thing(context: Context) -> Iterator[Diagnostic]:
         yield from _unambiguous(application.document, places_of(application))
     for application_set in context.declared.application_sets:
         document = application_set.document
-        template_paths = [TEMPLATE]
-        for generator in generators(document):
-            template_paths.append((*generator, "template"))
-        for template in template_paths:
+        for template in template_paths(document):
             yield from _unambiguous(document, sources_of_a_template(document, template))
             yield from _source_beside_sources(document, (*template, "spec"))
 
