@@ -189,12 +189,12 @@ def _appended(inputs: OrderInputs, eligible: frozenset[str]) -> tuple[str, ...]:
 
 def _ordered(inputs: OrderInputs, eligible: frozenset[str]) -> tuple[str, ...]:
     """The list with all its members in order."""
-    members = _members(inputs, eligible)
+    ready = inputs.ready
     front: list[str] = []
     unreached: list[str] = []
     back: list[str] = []
-    for name in members:
-        if name in inputs.ready:
+    for name in _members(inputs, eligible):
+        if name in ready:
             front.append(name)
         elif name in eligible:
             unreached.append(name)
