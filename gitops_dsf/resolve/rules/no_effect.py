@@ -57,7 +57,7 @@ def _settings_of_upstream(context: Context) -> Iterator[_Place]:
 
 def _our_crds_of_upstream(context: Context) -> Iterator[_Place]:
     """The settings, if the upstream controller delivers, and they ask for our CRDs all the same."""
-    if context.is_upstream and context.settings.delivery.crds == OUR_CRDS:
+    if context.settings.delivery.crds == OUR_CRDS:
         yield from _settings_of_upstream(context)
 
 
