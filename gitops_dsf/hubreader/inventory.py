@@ -40,6 +40,7 @@ ADOPTED: Final = (
     ImportedKind("Placement", PLACEMENTS, is_optional=False),
 )
 """What `import` reads besides when it adopts what runs."""
+_SCORE: Final = ImportedKind("AddOnPlacementScore", SCORES, is_optional=False)
 
 
 def inventory(hub: HubClient, *, with_applications: bool = False) -> list[JsonObject]:
@@ -49,25 +50,26 @@ def inventory(hub: HubClient, *, with_applications: bool = False) -> list[JsonOb
     """
     kinds = (*IMPORTED, *ADOPTED) if with_applications else IMPORTED
     objects: list[JsonObject] = []
-    for kind, resource, is_optional in kinds:
-        contents = hub.read(resource, whole)
-        if isinstance(contents, Unread):
-            if is_optional and contents.why is Why.NOT_INSTALLED:
-                continue
-            raise HubError(hub.lacks(contents))
-        # In a typed list, the API server omits apiVersion and kind from each item.
-        head = {"apiVersion": resource.api_version, "kind": kind}
-        objects += [head | content for content in contents]
+    for kind in kinds:
+        objects += _objects(hub, kind)
     return objects
 
 
 def scores_named(hub: HubClient, resources: Iterable[str]) -> list[JsonObject]:
     """Reads the AddOnPlacementScores of these names, in all namespaces. Raises HubError."""
-    head = {"apiVersion": SCORES.api_version, "kind": "AddOnPlacementScore"}
     objects: list[JsonObject] = []
     for resource in resources:
-        contents = hub.read(SCORES, whole, name=resource)
-        if isinstance(contents, Unread):
-            raise HubError(hub.lacks(contents))
-        objects += [head | content for content in contents]
+        objects += _objects(hub, _SCORE, name=resource)
     return objects
+
+
+def _objects(hub: HubClient, kind: ImportedKind, *, name: str = "") -> list[JsonObject]:
+    """The objects of a kind, or those of one name. Raises HubError."""
+    contents = hub.read(kind.resource, whole, name=name)
+    if isinstance(contents, Unread):
+        if kind.is_optional and contents.why is Why.NOT_INSTALLED:
+            return []
+        raise HubError(hub.lacks(contents))
+    # In a typed list, the API server omits apiVersion and kind from each item.
+    head = {"apiVersion": kind.resource.api_version, "kind": kind.kind}
+    return [head | content for content in contents]
