@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from gitops_dsf.hub.times import Timestamp
+from gitops_dsf.hub.times import Timestamp, seconds_of
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -82,10 +82,7 @@ class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=Tru
     def since(self) -> float | None:
         """Seconds since 1970 of the last transition; None if it is absent or not a time."""
         # Decoded only here, so that a wrong time costs this answer and not the whole object.
-        try:
-            return msgspec.convert(self.last_transition_time, Timestamp).timestamp()
-        except msgspec.ValidationError:
-            return None
+        return seconds_of(self.last_transition_time)
 
 
 NO_CONDITION: Final = Condition()

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
+import msgspec
 from msgspec import Meta
 
 EARLIEST: Final = datetime(1, 1, 1, tzinfo=UTC)
@@ -24,6 +25,14 @@ def moment_of(seconds: float) -> datetime:
     """The moment of seconds since 1970, within the same bounds."""
     bounded = min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp())
     return datetime.fromtimestamp(bounded, tz=UTC)
+
+
+def seconds_of(value: object) -> float | None:
+    """Seconds since 1970 of an RFC 3339 time with an offset; None for anything else."""
+    try:
+        return msgspec.convert(value, Timestamp).timestamp()
+    except msgspec.ValidationError:
+        return None
 
 
 def timestamp(moment: datetime) -> str:

@@ -5,13 +5,12 @@ The names of labels, settings and annotations are those of argocd-agent 0.7 to 0
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from packaging.version import Version
 
 from gitops_dsf.hub.names import SKIP_RECONCILE_ANNOTATION
-from gitops_dsf.hub.times import age_text
+from gitops_dsf.hub.times import age_text, seconds_of
 from gitops_dsf.views.doctor.checks.argocd import WORKLOADS, workloads
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
@@ -136,15 +135,15 @@ def _silent(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[Doctor
     But an agent reports each comparison, so the last one of a cluster is as old as its report.
     """
     agents = {agent_of(secret) for secret in secrets}
-    newest: dict[str, datetime] = {}
+    newest: dict[str, float] = {}
     for application in facts.of(FactSource.AGENT_APPLICATIONS):
         agent = str(application["spec"]["destination"].get("name"))
-        compared = _moment(application["status"]["reconciledAt"])
+        compared = seconds_of(application["status"]["reconciledAt"])
         # Before the first report nobody can tell.
         if agent in agents and compared is not None:
             newest[agent] = max(newest.get(agent, compared), compared)
     for agent, compared in sorted(newest.items()):
-        age = (facts.inputs.now - compared).total_seconds()
+        age = facts.inputs.now.timestamp() - compared
         if age > SILENT_SECONDS:
             yield warning(
                 f"{agent} reported no comparison of an Application for {age_text(age)}, so what the"
@@ -152,14 +151,6 @@ def _silent(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[Doctor
                 " timeout.reconciliation there is longer",
                 f"argocd cluster list  # is the agent of {agent} connected?",
             )
-
-
-def _moment(text: object) -> datetime | None:
-    """A time of the API server; None for anything else."""
-    try:
-        return datetime.fromisoformat(str(text)).astimezone(UTC)
-    except ValueError:
-        return None
 
 
 def _is_skipped(secret: HubObject) -> bool:

@@ -1416,3 +1416,19 @@ def test_agents_that_report_are_well() -> None:
         ],
     )
     assert [item.state for item in run("argocd-agent", given())] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("text", "states"),
+    [
+        pytest.param("0001-01-01T00:00:00+01:00", ["warning"], id="before the first day in UTC"),
+        pytest.param("2001-01-01T00:00:00", ["ok"], id="without an offset"),
+        pytest.param("yesterday", ["ok"], id="no time"),
+    ],
+)
+def test_any_time_of_a_comparison_can_be_judged(text: str, states: list[str]) -> None:
+    """An agent writes it. A time without an offset would be one of the machine of doctor."""
+    application = compared("shop-cluster1", "cluster1", ago=None)
+    application["status"]["reconciledAt"] = text
+    given = agents(mapping="true", applications=[application])
+    assert [item.state for item in run("argocd-agent", given())] == states
