@@ -160,7 +160,7 @@ def recognised(
         if "://" in cluster:
             cluster = owner.cluster_of(application.name) or cluster
         name = application.application or owner.name
-        yield msgspec.structs.replace(application, application=name, cluster=cluster)
+        yield replace(application, application=name, cluster=cluster)
 
 
 def placements_followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON

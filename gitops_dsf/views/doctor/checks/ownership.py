@@ -50,7 +50,9 @@ def _left(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     others = {_ScoreKey(cluster, name) for cluster, name in facts.inputs.foreign}
     for view in facts.overview.scorers:
         name = view.scorer.resource
-        clusters = sorted(c for c in view.published if _ScoreKey(c, name) not in others)
+        clusters = [
+            cluster for cluster in sorted(view.published) if _ScoreKey(cluster, name) not in others
+        ]
         if clusters:
             yield warning(
                 f"AddOnPlacementScore {name} is of our agent on {names_text(clusters)}: upstream's"
