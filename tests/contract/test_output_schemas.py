@@ -14,8 +14,6 @@ from gitops_dsf.cli.main import VERBS, main, verb_parser
 from gitops_dsf.cli.schema import output_schemas
 from tests.support.commandline import gitops_dsf
 
-FLEET = Path(__file__).parents[2] / "examples" / "fleet"
-
 
 def prints_json(verb: str) -> bool:
     return any(

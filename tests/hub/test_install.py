@@ -31,7 +31,6 @@ CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
 SCORE = "cluster.open-cluster-management.io/v1alpha1/AddOnPlacementScore"
 MOVES = "gitops-dsf-moves"
 MAINTENANCE = {"key": "gitops-dsf.io/maintenance", "effect": "NoSelectIfNew"}
-PROJECT = "argoproj.io/v1alpha1/AppProject"
 DEPLOYMENT = "apps/v1/Deployment"
 OURS = "app.kubernetes.io/managed-by=gitops-dsf,app.kubernetes.io/part-of=gitops-dsf"
 HEALTH_KEY = "resource.customizations.health.work.open-cluster-management.io_ManifestWork"

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from gitops_dsf.render.admission import ADMISSION_API
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.applications import (
     APPLICATION,
@@ -32,8 +31,6 @@ from tests.hub.scenario.installation import WORK, Installation
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 NAMESPACE, CONTROLLER = "argocd", "argocd-applicationset-controller"
-PROJECT = "argoproj.io/v1alpha1/AppProject"
-POLICY = f"{ADMISSION_API}/ValidatingAdmissionPolicy"
 HUB = "https://kubernetes.default.svc"
 WORKS = "gitops-dsf-works-00"
 ONLY_OURS = "only the Applications of rendered/argocd may be in the AppProjects of gitops-dsf"

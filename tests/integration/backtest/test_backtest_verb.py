@@ -148,13 +148,6 @@ def _said(
     return done.stdout
 
 
-def _figures(fleet: Path, history: Store | Path, *words: str) -> dict[str, Any]:
-    """The figures of the only Placement, in JSON."""
-    [found] = json.loads(_said(fleet, history, *words, "-o", "json"))["head"]["placements"].values()
-    figures: dict[str, Any] = found
-    return figures
-
-
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
     return _fleet(tmp_path / "fleet", stickiness=10)

@@ -30,7 +30,6 @@ RANGED = scorer(
     },
     scoreRange={"min": 0, "max": 1},
 )
-PATH = "delivery/placement.web.yaml"
 
 
 def placements(

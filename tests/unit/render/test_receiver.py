@@ -13,7 +13,6 @@ SETTINGS = {
     "image": "quay.io/prometheus/prometheus:v3.16.0",
     "collectorNamespaces": ["observability", "otel"],
 }
-ORIGIN = "http://127.0.0.1:9090"
 
 
 def pushed(name: str = "cpu", *, query: str = "k8s_pod_cpu_usage_ratio", **spec: Any) -> Object:
