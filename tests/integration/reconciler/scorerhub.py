@@ -90,10 +90,10 @@ class ScorerHub(ObjectHub):
             "addonplacementscores", resource, namespace=cluster, metadata=metadata, status=status
         )
 
-    def upstreams_score(self, cluster: str, resource: str = "cpu", *, value: int = 1) -> None:
+    def upstreams_score(self, cluster: str) -> None:
         """As upstream's agent writes it: without labels and without validUntil."""
-        status = {"scores": [{"name": "all", "value": value}]}
-        self.put("addonplacementscores", resource, namespace=cluster, metadata={}, status=status)
+        status = {"scores": [{"name": "all", "value": 1}]}
+        self.put("addonplacementscores", "cpu", namespace=cluster, metadata={}, status=status)
 
     def failing(
         self, cluster: str, reason: str, message: str = "", *, scored: bool = False

@@ -61,8 +61,10 @@ class TestLowestScores:
         assert findings_of("DSF193", scorers=zero, apps=APP + "  onMissingScore: Exclude\n") == []
 
 
-def deadband(points: int, text: str = BASE["scorers/s.yaml"]) -> str:
-    return text.replace("  scoring:", f"  publish: {{deadband: {points}}}\n  scoring:")
+def deadband(points: int) -> str:
+    return BASE["scorers/s.yaml"].replace(
+        "  scoring:", f"  publish: {{deadband: {points}}}\n  scoring:"
+    )
 
 
 class TestDeadBands:
