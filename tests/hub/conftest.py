@@ -176,10 +176,7 @@ def argocd(
         folder=folder,
         hub=control_plane.hub,
     )
-    running.install()
-    running.start()
-    running.wait()
-    control_plane.processes.check_listeners()
+    running.bring_up()
     yield running
     running.close()
 

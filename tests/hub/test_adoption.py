@@ -113,10 +113,7 @@ def openshift_gitops(
         hub=control_plane.hub,
         namespace=NAMESPACE,
     )
-    running.install()
-    running.start()
-    running.wait()
-    control_plane.processes.check_listeners()
+    running.bring_up()
     yield running
     running.remove()
 

@@ -63,6 +63,13 @@ class ArgoCD:
     _ports: dict[str, int] = field(default_factory=dict, init=False)
     _sockets: "tempfile.TemporaryDirectory[str] | None" = field(default=None, init=False)
 
+    def bring_up(self) -> None:
+        """Install it, start it, and wait until all four answer, on loopback alone."""
+        self.install()
+        self.start()
+        self.wait()
+        self.processes.check_listeners()
+
     def install(self) -> None:
         """CRDs, ServiceAccounts, roles and settings; then the default AppProject, which
         argocd-server would make.
