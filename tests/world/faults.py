@@ -1055,6 +1055,8 @@ def _list_of_scorers(world: "World", drawn: random.Random) -> str:
     how = drawn.choice(["missing", "stale", "edited", "replaced"])
     if how == "replaced":
         seconds = drawn.choice([0.0, 0.5, 8.0, 40.0])
+    if how == "stale" and not _scorer_removed(world, drawn):
+        return ""
     world.sync.hold(key, seconds=seconds)
     if how in {"missing", "replaced"}:
         world.hub.erase("people", plural, name, namespace=namespace)
@@ -1066,8 +1068,6 @@ def _list_of_scorers(world: "World", drawn: random.Random) -> str:
         else:
             data[changed] = data[changed].replace("3", "4")
         world.hub.write("people", plural, name, {**stored, "data": data}, namespace=namespace)
-    elif not _scorer_removed(world, drawn):
-        return ""
     return f"{name} is {how} for {seconds:.0f} s"
 
 

@@ -248,6 +248,27 @@ def test_sources_that_fail_do_so_alike_in_each_run(loop: WorldLoop, tmp_path: Pa
     assert one == two
 
 
+def test_a_list_of_scorers_that_cannot_be_stale_is_not_held(
+    loop: WorldLoop, tmp_path: Path
+) -> None:
+    """The only scorer is not removed, so nothing happens, and the history has no fault."""
+
+    async def main() -> set[str]:
+        size = world.Size(clusters=1, applications=1, scorers=1)
+        made = world.World(seed=1, size=size, folder=tmp_path)
+        made.sync.apply(made.tree)
+        told = set[str]()
+        for seed in range(20):
+            what = faults.GALLERY["list-of-scorers"].act(made, random.Random(seed))
+            assert bool(made.sync._held) is bool(what), what
+            told.add(what.partition(" is ")[2].partition(" ")[0])
+            made.sync._held.clear()
+            made.sync.heal()
+        return told
+
+    assert loop.run_until_complete(main()) == {"", "missing", "edited", "replaced"}
+
+
 def test_each_law_has_a_sentence_that_the_page_tells() -> None:
     page = (ROOT / "docs/contributing/world.md").read_text()
     for law, sentence in laws.SENTENCES.items():
