@@ -165,17 +165,12 @@ class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
         """Whether it counts as a move at this time."""
         return self.phase is not Phase.ENDED
 
-    @property
-    def newest(self) -> float:
-        """The last time of something that has happened to it."""
-        return max(self.since, self.phase_since, self.passed_at)
-
     def entered(self, phase: Phase, now: float) -> "LedgerMove":
         return replace(self, phase=phase, phase_since=now)
 
     def not_after(self, now: float) -> "LedgerMove":
         """With times in the future as now."""
-        if self.newest <= now:
+        if max(self.since, self.phase_since, self.passed_at) <= now:
             return self
         return replace(
             self,
@@ -224,25 +219,15 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         The hub's clock was wrong when they were written, and what waits for such a time would wait
         until the clock gets there.
         """
-        if self._newest <= now:
-            return self
-        return replace(
+        ledger = replace(
             self,
             moves=tuple(move.not_after(now) for move in self.moves),
             holds=tuple(hold.not_after(now) for hold in self.holds),
             returns=tuple(min(moment, now) for moment in self.returns),
             stopped_since=min(self.stopped_since, now),
         )
-
-    @property
-    def _newest(self) -> float:
-        """The last time of something that has happened."""
-        newest = max(self.stopped_since, *self.returns, 0.0)
-        for move in self.moves:
-            newest = max(newest, move.newest)
-        for hold in self.holds:
-            newest = max(newest, hold.since)
-        return newest
+        # The same object while no time changes, so that readers notice quickly that it is.
+        return self if ledger == self else ledger
 
     def pruned(self, *, kept: float, now: float) -> "Ledger":
         """Without moves that nothing depends on.
