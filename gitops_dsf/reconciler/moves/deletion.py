@@ -293,14 +293,9 @@ class CopyDeleter:
     async def _check_application_set(self, candidate: Candidate) -> None:
         """Raises Blocked when the ApplicationSet is another one, or has other settings of moves."""
         expected = candidate.application_set
-        try:
-            current = read_application_set(await self._api.get(f"{self._sets}/{expected.name}"))
-            changed = current.uid != expected.uid or current.handover != candidate.handover
-        except ApiError as error:
-            if error.status != HTTPStatus.NOT_FOUND:
-                raise
-            changed = True
-        if changed:
+        content = await self._api.find(f"{self._sets}/{expected.name}")
+        current = None if content is None else read_application_set(content)
+        if current is None or current.uid != expected.uid or current.handover != candidate.handover:
             raise Blocked(MoveReason.CHANGED, f"ApplicationSet {expected.name} has changed")
 
     async def _clusters(self, names: Collection[str]) -> dict[str, ManagedCluster]:
