@@ -206,8 +206,8 @@ class StatusWriter:
     async def write(self, scorer: DynamicScorer, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the hub takes no statuses now."""
         name = scorer.metadata.name
-        before: Mapping[str, Any] = scorer.status
-        before, status = self.kept_apart(before), self.kept_apart(status)
+        before = self.kept_apart(scorer.status)
+        status = self.kept_apart(status)
         if self._is_partial and "lastSyncedConfig" not in status:
             # What the object has stays there, and would look like a change in every pass.
             before = {key: value for key, value in before.items() if key != "lastSyncedConfig"}
