@@ -12,10 +12,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from multiprocessing import Process
 from pathlib import Path
 
-from benchmarks.bench_views import PROGRAM, build
+from benchmarks.bench_views import PROGRAM, build_apart
 from benchmarks.measure import Figure, best, options, shown
 from gitops_dsf.hubreader.files import SUFFIXES, from_contents
 from gitops_dsf.pipeline import check
@@ -34,11 +33,8 @@ MAX_MEGABYTES = 400
 def losses(scale: float, repeats: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
-        sizes = {"applications": int(APPLICATIONS * scale)}
-        # In a process of its own: a program's peak is never counted below its parent's.
-        maker = Process(target=build, args=(root, int(CLUSTERS * scale), SCORERS), kwargs=sizes)
-        maker.start()
-        maker.join()
+        applications = int(APPLICATIONS * scale)
+        build_apart(root, int(CLUSTERS * scale), SCORERS, applications=applications)
         source = [scratch, "--state-branch", "state"]
         cost = best([*PROGRAM, "simulate", *source, "--lose-each"], repeats=repeats)
         yield from cost.figures("simulate --lose-each", megabytes=MAX_MEGABYTES)

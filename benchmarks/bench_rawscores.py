@@ -18,7 +18,7 @@ from multiprocessing import Process, Queue
 from pathlib import Path
 
 from benchmarks import fleet
-from benchmarks.bench_views import NOW, PROGRAM, build
+from benchmarks.bench_views import NOW, PROGRAM, build_apart
 from benchmarks.measure import Cost, Figure, best, options, shown
 from dsf_wire.dimension import LABELS
 from gitops_dsf.hub.raw_results import ByCluster
@@ -37,11 +37,8 @@ MAX_MEGABYTES = 400
 def previews(scale: float, repeats: int) -> Iterator[Figure]:
     clusters = int(CLUSTERS * scale)
     with tempfile.TemporaryDirectory() as scratch:
-        sizes = {"applications": int(APPLICATIONS * scale), "raw": True}
-        # In a process of its own: a program's peak is never counted below its parent's.
-        maker = Process(target=build, args=(Path(scratch), clusters, SCORERS), kwargs=sizes)
-        maker.start()
-        maker.join()
+        applications = int(APPLICATIONS * scale)
+        build_apart(Path(scratch), clusters, SCORERS, applications=applications, raw=True)
         diff = [*PROGRAM, "diff", scratch, "--base", "main", "--state-branch", "state"]
         diff += ["-o", "json"]
         cost = best(diff, repeats=repeats)

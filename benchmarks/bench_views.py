@@ -146,12 +146,24 @@ def _raw_scores(names: list[str], scorers: int, rng: random.Random) -> dict[str,
     return raw_scores
 
 
+def build_apart(
+    root: Path,
+    clusters: int,
+    scorers: int,
+    *,
+    applications: int = APPLICATIONS,
+    raw: bool = False,
+) -> None:
+    """`build` in a process of its own: a program's peak is never counted below its parent's."""
+    sizes = {"applications": applications, "raw": raw}
+    maker = Process(target=build, args=(root, clusters, scorers), kwargs=sizes)
+    maker.start()
+    maker.join()
+
+
 def repository(scale: float, repeats: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
-        # In a process of its own: a program's peak is never counted below its parent's.
-        maker = Process(target=build, args=(Path(scratch), int(CLUSTERS * scale), SCORERS))
-        maker.start()
-        maker.join()
+        build_apart(Path(scratch), int(CLUSTERS * scale), SCORERS)
         source = [scratch, "--state-branch", "state"]
         simulate = [*PROGRAM, "simulate", *source]
         cost = best(
