@@ -73,7 +73,7 @@ class ItemWrites:
         for cluster in self._known.keys() | self._wanted.keys():
             wanted = self._wanted.get(cluster, {})
             for values in self._of(cluster):
-                if values != wanted or any(value < 0 for value in values.values()):
+                if values != wanted or _pushed_in(values):
                     return False
         return True
 
