@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.repositories import findings
+from tests.support.repositories import findings, findings_of
 
 CLUSTERS = {
     "berlin": {"labels": {"env": "prod", "zone": "a"}},
@@ -190,7 +190,5 @@ def test_the_hint_says_what_was_meant() -> None:
         " requiredClusterSelector:\n"
         "        celSelector: {celExpressions: ['managedCluster.Status.version == \"a\"']}\n"
     )
-    [found] = [
-        item for item in findings(apps=placement, clusters=clusters()) if item.code == "DSF316"
-    ]
+    [found] = findings_of("DSF316", apps=placement, clusters=clusters())
     assert (found.hint, str(found.position)) == ("did you mean status?", "apps/x.yaml:7:40")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.golden import findings_maintenance, findings_pace
-from tests.support.repositories import findings
+from tests.support.repositories import findings, findings_of
 
 
 @pytest.mark.parametrize(("count", "told"), [(100, []), (101, ["101 scores rank it"])])
@@ -17,7 +17,7 @@ def test_a_paced_placement_has_as_many_scores_as_its_annotation_may_name(
         case["apps"].index("]\n", case["apps"].index("[{scorer")),
     )
     apps = f"{case['apps'][:begin]}[{scores}{case['apps'][end:]}"
-    found = [item for item in findings(**{**case, "apps": apps}) if item.code == "DSF348"]
+    found = findings_of("DSF348", **{**case, "apps": apps})
     assert [item.message.partition(";")[0] for item in found] == told
 
 
@@ -41,7 +41,7 @@ def test_what_a_paced_placement_holds_is_in_points_of_the_weighted_mean(
     )
     scores = f"{{scorer: cpu, weight: {weights[0]}}}, {{scorer: free, weight: {weights[1]}}}"
     apps = f"{case['apps'][:begin]}[{scores}{case['apps'][end:]}"
-    found = [item for item in findings(**{**case, "apps": apps}) if item.code == "DSF348"]
+    found = findings_of("DSF348", **{**case, "apps": apps})
     held = "but the pace can hold a cluster against at most 99.8"
     assert [item.message for item in found] == ([] if message is None else [f"{message}, {held}"])
 

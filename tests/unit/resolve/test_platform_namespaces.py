@@ -4,7 +4,7 @@ Placements and the hub namespace.
 
 import pytest
 
-from tests.support.repositories import APP, BASE, CONFIG, findings, placement
+from tests.support.repositories import APP, BASE, CONFIG, findings, findings_of, placement
 
 CLUSTER = BASE["clusters/c.yaml"]
 PLATFORM = [
@@ -53,15 +53,12 @@ def settings(text: str) -> str:
 
 
 def told(code: str, **documents: str) -> list[str]:
-    return [item.message for item in findings(**documents) if item.code == code]
+    return [item.message for item in findings_of(code, **documents)]
 
 
 @pytest.mark.parametrize(("name", "owner"), PLATFORM)
 def test_a_cluster_like_a_namespace_of_the_platform_is_an_error(name: str, owner: str) -> None:
-    found = [
-        item for item in findings(clusters=f"{CLUSTER}---\n{named(name)}") if item.code == "DSF210"
-    ]
-    [finding] = found
+    [finding] = findings_of("DSF210", clusters=f"{CLUSTER}---\n{named(name)}")
     assert (str(finding.severity), str(finding.position)) == ("error", "clusters/c.yaml:7:18")
     assert finding.message.startswith(f"the hub's namespace {name} belongs to {owner} (")
     assert finding.hint == "remove the cluster here, and join it to the hub under another name"

@@ -16,6 +16,7 @@ from tests.support.repositories import (
     LOCK,
     application_set,
     findings,
+    findings_of,
     masks,
     placement,
 )
@@ -175,8 +176,7 @@ def steered(kind: str, metadata: str) -> list[tuple[str, Severity]]:
         documents["scorers"] = FULL
     return [
         (item.message.split(": ")[1].split()[0], item.severity)
-        for item in findings(**documents)
-        if item.code == "DSF024"
+        for item in findings_of("DSF024", **documents)
     ]
 
 
@@ -221,7 +221,7 @@ def test_the_inventory_is_a_copy_of_what_a_hub_has() -> None:
 def test_the_labels_of_the_agents_service_monitor_reach_every_cluster() -> None:
     monitor = "agent: {serviceMonitor: {labels: {argocd.argoproj.io/hook: PostSync}}}"
     text = BASE["gitops-dsf.yaml"].replace("spec: {", f"spec: {{{monitor}, ")
-    [found] = [item for item in findings(settings=text) if item.code == "DSF024"]
+    [found] = findings_of("DSF024", settings=text)
     assert found.message.startswith(
         "spec.agent.serviceMonitor.labels: argocd.argoproj.io/hook would steer"
     )

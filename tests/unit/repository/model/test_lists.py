@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.repositories import findings
+from tests.support.repositories import findings_of
 
 APP = """\
 apiVersion: gitops-dsf.io/v1alpha1
@@ -36,7 +36,7 @@ spec:
 )
 def test_one_item_in_place_of_a_list(right: str, wrong: str, hint: str) -> None:
     text = APP.replace(right, wrong)
-    assert [item.hint for item in findings(apps=text) if item.code == "DSF015"] == [hint]
+    assert [item.hint for item in findings_of("DSF015", apps=text)] == [hint]
 
 
 @pytest.mark.parametrize(
@@ -54,5 +54,5 @@ def test_what_is_no_item_of_the_list_gets_its_description(
     right: str, wrong: str, hint: str
 ) -> None:
     text = APP.replace(right, wrong)
-    [found] = [item.hint for item in findings(apps=text) if item.code == "DSF015"]
+    [found] = [item.hint for item in findings_of("DSF015", apps=text)]
     assert found.startswith(hint)

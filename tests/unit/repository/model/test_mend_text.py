@@ -3,7 +3,7 @@
 import pytest
 
 from gitops_dsf.diagnostics import Diagnostic
-from tests.support.repositories import TEMPLATE, findings
+from tests.support.repositories import TEMPLATE, findings, findings_of
 
 TEST = """\
 apiVersion: gitops-dsf.io/v1alpha1
@@ -32,22 +32,18 @@ def told(item: Diagnostic) -> tuple[str, str, list[object]]:
 
 @pytest.mark.parametrize("at", ["6", "10", "0", "1.5", "true"])
 def test_a_time_without_a_unit_is_not_quoted(at: str) -> None:
-    [found] = [
-        told(item) for item in findings(tests=TEST.replace("AT", at)) if item.code == "DSF015"
-    ]
+    [found] = map(told, findings_of("DSF015", tests=TEST.replace("AT", at)))
     assert found == ("DSF015", "write a time such as 90s, 10m or 1h30m", [])
 
 
 def test_an_ambiguous_time_is_not_quoted() -> None:
-    [found] = [
-        told(item) for item in findings(tests=TEST.replace("AT", "06")) if item.code == "DSF004"
-    ]
+    [found] = map(told, findings_of("DSF004", tests=TEST.replace("AT", "06")))
     assert found == ("DSF004", "write a time such as 90s, 10m or 1h30m", [])
 
 
 def test_a_number_that_is_no_name_is_not_quoted() -> None:
     text = APP.replace("REVISION", "main").replace("NAMESPACE", "1.5")
-    [found] = [told(item) for item in findings(apps=text) if item.code == "DSF015"]
+    [found] = map(told, findings_of("DSF015", apps=text))
     assert found[2] == []
     assert found[1].startswith("write lower-case letters, digits and '-'")
 
@@ -72,6 +68,6 @@ kind: ApplicationSet
 metadata: {{name: a}}
 spec: {{{TEMPLATE}, generators: [{{list: {{elements: []}}}}], syncPolicy: {{applicationsSync: true}}}}
 """  # noqa: E501
-    [found] = [item for item in findings(apps=text) if item.code == "DSF321"]
+    [found] = findings_of("DSF321", apps=text)
     assert "must be one of create-only, create-update, create-delete, sync" in found.message
     assert found.edits == ()
