@@ -17,7 +17,6 @@ import yaml
 
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.ledger import Ledger, Phase
-from gitops_dsf.pacing.stored import read_moves
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION_SET, copies, error_of, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
@@ -29,7 +28,14 @@ from tests.hub.scenario.fleet import RESOURCE, SCORE, application, new_fleet
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import MANAGED_CLUSTER, decided, prefer, publish
 from tests.hub.scenario.placements import SCORE as SCORES
-from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, Reconciler, events, reconciling
+from tests.hub.scenario.reconciling import (
+    FAST,
+    HUB_NAMESPACE,
+    Reconciler,
+    events,
+    reconciling,
+    stored_moves,
+)
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
@@ -120,8 +126,7 @@ class MovePlane:
         return reconciling(self.plane, spec=spec, name="moves-reconciler", speed=FAST)
 
     def ledger(self) -> Ledger:
-        found = self.hub.find("v1/ConfigMap", MOVES_SCORE, namespace=HUB_NAMESPACE) or {}
-        return read_moves(found.get("data")).ledger
+        return stored_moves(self.hub).ledger
 
     def phases(self) -> list[Phase]:
         """Of the moves that were admitted."""

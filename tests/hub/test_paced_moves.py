@@ -30,7 +30,7 @@ from gitops_dsf.hub.pace import (
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.maintenance import MaintenanceState
-from gitops_dsf.pacing.stored import StoredMoves, read_moves
+from gitops_dsf.pacing.stored import read_moves
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
@@ -54,7 +54,13 @@ from tests.hub.scenario.placements import (
     score_prioritizer,
     scores,
 )
-from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, Reconciler, reconciling
+from tests.hub.scenario.reconciling import (
+    FAST,
+    HUB_NAMESPACE,
+    Reconciler,
+    reconciling,
+    stored_moves,
+)
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
@@ -148,7 +154,7 @@ class Herd:
         wait_for(lambda: self.items() == {}, what="the items are gone", seen=self.items)
 
     def ledger(self) -> Ledger:
-        return self._moves().ledger
+        return stored_moves(self.hub).ledger
 
     def items(self) -> dict[str, dict[str, int]]:
         """The published items by cluster."""
@@ -162,11 +168,7 @@ class Herd:
 
     def maintenance(self) -> MaintenanceState:
         """Who is left on clusters that are drained."""
-        return self._moves().maintenance
-
-    def _moves(self) -> StoredMoves:
-        found = self.hub.find(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE) or {}
-        return read_moves(found.get("data"))
+        return stored_moves(self.hub).maintenance
 
     def taints(self, cluster: str) -> dict[str, str]:
         """Effects of the taints by key."""

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.pacing.stored import read_moves
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
@@ -35,7 +34,13 @@ from tests.hub.scenario.fleet import (
 from tests.hub.scenario.installation import ADDON, installed
 from tests.hub.scenario.placements import SCORE as SCORES
 from tests.hub.scenario.placements import decided, wait_for_decision
-from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, Reconciler, reconciling
+from tests.hub.scenario.reconciling import (
+    FAST,
+    HUB_NAMESPACE,
+    Reconciler,
+    reconciling,
+    stored_moves,
+)
 from tests.hub.scenario.upstreamowner import (
     OPERATOR,
     Owner,
@@ -77,8 +82,7 @@ class Scene:
         return bool(self.scorer()["status"] == {"healthStatus": health})
 
     def moves(self) -> Any:
-        found = self.hub.find("v1/ConfigMap", MOVES_SCORE, namespace=HUB_NAMESPACE) or {}
-        return read_moves(found.get("data")).ledger.moves
+        return stored_moves(self.hub).ledger.moves
 
 
 def fleet_of(server: GitServer) -> Fleet:

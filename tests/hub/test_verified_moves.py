@@ -21,7 +21,7 @@ import yaml
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
-from gitops_dsf.pacing.stored import StoredMoves, read_moves
+from gitops_dsf.pacing.stored import StoredMoves
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, copies, is_healthy
 from tests.hub.controlplane.argocd import ArgoCD
@@ -36,7 +36,13 @@ from tests.hub.scenario.fleet import SCORER, Fleet, application, new_fleet, quer
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import SCORE as SCORES
 from tests.hub.scenario.placements import decided, scores
-from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, Reconciler, reconciling
+from tests.hub.scenario.reconciling import (
+    FAST,
+    HUB_NAMESPACE,
+    Reconciler,
+    reconciling,
+    stored_moves,
+)
 from tests.hub.scenario.shop import METRIC, Shop, shop_runs
 from tests.hub.scenario.stoppingproxy import StoppingProxy
 
@@ -91,8 +97,7 @@ class Scene:
         wait_for(lambda: published() == expected, what=f"room {expected}", seen=published)
 
     def stored(self) -> StoredMoves:
-        found = self.hub.find(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE) or {}
-        return read_moves(found.get("data"))
+        return stored_moves(self.hub)
 
     def ledger(self) -> Ledger:
         return self.stored().ledger

@@ -15,7 +15,9 @@ from typing import Any, Final, Literal
 import httpx
 import yaml
 
+from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.names import RECONCILER as NAME
+from gitops_dsf.pacing.stored import StoredMoves, read_moves
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.ports import free_port
@@ -149,3 +151,9 @@ def events(hub: Client, item: Object, reason: str) -> list[str]:
         for each in found
         if each["reason"] == reason and each["involvedObject"].get("uid") == meta["uid"]
     ]
+
+
+def stored_moves(hub: Client) -> StoredMoves:
+    """What the reconciler keeps of moves; empty before it wrote any."""
+    found = hub.find("v1/ConfigMap", MOVES_CONFIGMAP, namespace=HUB_NAMESPACE) or {}
+    return read_moves(found.get("data"))
