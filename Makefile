@@ -7,7 +7,7 @@ PY := $(VENV)/bin/python
 FAMILY ?= kubernetes,ocm,argocd,argocdgenerator,streaming,prometheus,consumers,actionlint,kubelet
 PYTEST_ARGS ?=
 # More than the machine has cores: tests wait for processes and sockets about as long as they compute.
-TEST_WORKERS ?= 4
+TEST_WORKERS ?= 3
 # Tests write a hundred thousand small files. On a disk all of them take a twentieth more of the processor, and those
 # that use git a sixth. A container
 # has 64 MB of such memory, which is too little.
