@@ -6,11 +6,12 @@ UV := $(VENV)/bin/uv
 PY := $(VENV)/bin/python
 FAMILY ?= kubernetes,ocm,argocd,argocdgenerator,streaming,prometheus,consumers,actionlint,kubelet
 PYTEST_ARGS ?=
-# More than the machine has cores: tests wait for processes and sockets about as long as they compute.
+# One more than the usual machine has cores: tests wait for processes and sockets, too. Each process
+# collects all tests, so more of them cost more than they gain.
 TEST_WORKERS ?= 3
-# Tests write a hundred thousand small files. On a disk all of them take a twentieth more of the processor, and those
-# that use git a sixth. A container
-# has 64 MB of such memory, which is too little.
+# Tests write a hundred thousand small files. On a disk the suite takes a twentieth more of the
+# processor, and tests that use git take a sixth more. A container has 64 MB of memory for files,
+# which is too little.
 SCRATCH ?= $(shell test "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4000000 2>/dev/null && echo /dev/shm)
 IN_MEMORY := $(if $(SCRATCH),TMPDIR=$(SCRATCH))
 # Each has a control plane of its own, with about 2.5 GB of memory.
