@@ -25,22 +25,25 @@ Digits are optional: `explain DSF` and `explain DSF3` list the codes that begin 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when there is an explanation; 1 when the repository has errors."""
-    # With a cluster it is a Placement, whatever its name is: a code has none.
-    if args.cluster is None and _is_code(args.subject):
-        _explain_codes(args.subject.upper())
-        return 0
     if args.cluster is not None and Path(args.cluster, "gitops-dsf.yaml").is_file():
         # `explain PLACEMENT FOLDER`: people name the repository as for other verbs.
         args.directory = Path(args.cluster)
         args.cluster = None
+    if _is_code(args.subject, has_cluster=args.cluster is not None):
+        # A code means the same in every repository, so the folder is not read.
+        _explain_codes(args.subject.upper())
+        return 0
     from gitops_dsf.cli.explainplacement import explain_placement  # slow, and not needed for a code
 
     return explain_placement(args)
 
 
-def _is_code(word: str) -> bool:
+def _is_code(word: str, *, has_cluster: bool) -> bool:
     """Whether a word is a code, or the beginning of some; in small letters only a code itself."""
-    return CODE.fullmatch(word) is not None or word.upper() in CODES.keys() | RETIRED
+    if CODE.fullmatch(word):
+        return True
+    # In small letters it may be the name of a Placement, and only a Placement has clusters.
+    return not has_cluster and word.upper() in CODES.keys() | RETIRED
 
 
 def _explain_codes(word: str) -> None:

@@ -31,6 +31,34 @@ def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert "{env: prod}" in out.partition("Without it:")[2]
 
 
+@pytest.mark.parametrize("written", ["DSF356", "dsf356"])
+def test_a_code_beside_a_folder(
+    written: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """People name the repository as for other verbs, and a code is the same in each."""
+    assert main(["init", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert main(["explain", written]) == 0
+    alone = capsys.readouterr().out
+    assert main(["explain", written, str(tmp_path)]) == 0
+    assert capsys.readouterr().out == alone
+    assert main(["explain", "guestbook", str(tmp_path)]) == 0
+    assert "\nargocd/guestbook asks for 1 of the clusters in " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("others", [["."], ["eu-west-1"], ["eu-west-1", "fleet"]])
+def test_capital_letters_are_always_a_code(
+    others: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No Placement has such a name, so nothing else can be meant."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", "DSF356", *others]) == 0
+    assert capsys.readouterr().out.startswith("DSF356 ")
+
+
 def test_codes_that_begin_so_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "DSF"]) == 0
     lines = capsys.readouterr().out.splitlines()
