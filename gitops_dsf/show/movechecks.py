@@ -10,14 +10,14 @@ _AT_THE_END: Final = {
     "Return": "it goes back",
     "Complete": "the old copy goes",
 }
-"""What happens when nobody knows the score, by onUnknown."""
+"""What happens if the score is still unknown when the time is over, by onUnknown."""
 
 
 def verification_text(verification: Verification) -> str:
-    """Formats `slo/shop at least 80 for 10 min, within 30 min; if nobody knows, it goes back`."""
+    """Formats `slo/shop at least 80 for 10 min, within 30 min; if still unknown, it goes back`."""
     checks = and_text([check_condition(check) for check in verification.checks])
     return (
-        f"{checks}, within {seconds_text(verification.seconds)}; if nobody knows,"
+        f"{checks}, within {seconds_text(verification.seconds)}; if still unknown,"
         f" {_AT_THE_END[verification.on_unknown]}"
     )
 

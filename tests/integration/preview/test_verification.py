@@ -169,7 +169,7 @@ def test_the_rendered_placement_says_in_words_what_must_hold(
     write(fleet, app_00={**MOVES, "verify": [{**SLO, "atLeast": 79}]})
     text = run.shown(fleet, "--scores", hub)
     assert (
-        "verified by slo at least 79 for 5 min, within 60 min; if nobody knows, both copies stay"
+        "verified by slo at least 79 for 5 min, within 60 min; if still unknown, both copies stay"
     ) in text
     write(fleet, app_00=MOVES)
     fleet.write("scorers/slo.yaml", scorer("slo", scoreTTLSeconds=1200))
@@ -179,7 +179,7 @@ def test_the_rendered_placement_says_in_words_what_must_hold(
 
 def test_explain_says_what_must_hold_after_a_move(fleet: GitFleet, hub: Path, run: Run) -> None:
     line = (
-        "\n  moves verified by: slo at least 80 for 5 min, within 60 min; if nobody knows, both"
+        "\n  moves verified by: slo at least 80 for 5 min, within 60 min; if still unknown, both"
         " copies stay\n"
     )
     assert line in run("explain", NAMES[0], fleet.path, "--scores", hub)
