@@ -27,6 +27,6 @@ def addon_of(mode: str | None) -> str:
     return UPSTREAM_ADDON if delivers_upstream(mode) else ADDON_NAME
 
 
-def agent_of(mode: str | None) -> str:
-    """The Deployment of these agents on a cluster."""
+def agent_deployment(mode: str | None) -> str:
+    """The Deployment of the agents that publish scores, on a cluster, by delivery.mode."""
     return UPSTREAM_AGENT if delivers_upstream(mode) else ADDON_NAME

@@ -30,7 +30,7 @@ from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import HubClient, JsonObject, whole
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.views.doctor.checks.argocdagent import PARAMETERS as AGENT_PARAMETERS
-from gitops_dsf.views.doctor.checks.argocdagent import agent_of
+from gitops_dsf.views.doctor.checks.argocdagent import argocd_agent_of
 from gitops_dsf.views.doctor.checks.kueue import SETTINGS as KUEUE_SETTINGS
 from gitops_dsf.views.doctor.checks.kueue import SETTINGS_KEY as KUEUE_SETTINGS_KEY
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
@@ -121,7 +121,7 @@ def _of_argocd(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Co
     yield FactSource.CLUSTER_SECRETS, cluster_secrets
     parameters: _Contents = ()
     reported: _Contents = ()
-    if not isinstance(cluster_secrets, Unread) and any(map(agent_of, cluster_secrets)):
+    if not isinstance(cluster_secrets, Unread) and any(map(argocd_agent_of, cluster_secrets)):
         parameters = _one(hub.find(configmaps, AGENT_PARAMETERS))
         reported = hub.read(applications, _compared)
     yield FactSource.AGENT_PARAMETERS, parameters

@@ -151,7 +151,7 @@ class Supervisor:
             invalid.release(snapshot)
         await self._scheduler.apply(scorers)
         if invalid is not None:
-            invalid.tell(snapshot, edited=edited)
+            invalid.plan_conditions(snapshot, edited=edited)
         self._adapters.keep_credentials(scorers)
         self._metrics.scorers.labels("running").set(len(scorers))
         self._metrics.scorers.labels("invalid").set(len(snapshot.problems))

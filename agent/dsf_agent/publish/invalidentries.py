@@ -23,37 +23,37 @@ from dsf_wire.summary import Problem, ScorerSummary
 class InvalidEntries:
     """Owns the publications of entries without a worker.
 
-    Both methods take each new state of the file: ``release`` before its workers start, ``tell``
-    after the workers of before have ended. So an object never has two writers.
+    Both methods take each new state of the file: ``release`` before its workers start,
+    ``plan_conditions`` after the workers of before have ended. So an object never has two writers.
     """
 
     publisher: Publisher
     metrics: AgentMetrics
     clusters: Callable[[ScorerSummary], Iterable[str]]
     """The clusters that a scorer scores now."""
-    _told: dict[str, ScorePublication] = field(init=False, default_factory=dict)
+    _publications: dict[str, ScorePublication] = field(init=False, default_factory=dict)
     """By name of the AddOnPlacementScore."""
 
     def release(self, snapshot: ConfigurationSnapshot) -> None:
         """Forgets entries that can run now, went, or changed their name."""
         running = {scorer.score_name for scorer in snapshot.scorers}
-        for name, publication in list(self._told.items()):
+        for name, publication in list(self._publications.items()):
             problem = snapshot.explained.get(name)
             if problem is not None and publication.scorer == _stand_in(problem):
                 continue
-            del self._told[name]
+            del self._publications[name]
             publication.keep_only(frozenset())
             # A scorer that runs now goes on with the metrics of its name.
             if publication.scorer.score_name not in running:
                 self.metrics.forget(publication.scorer.score_name)
 
-    def tell(self, snapshot: ConfigurationSnapshot, *, edited: bool) -> None:
-        """Plans the conditions. ``edited``: the file changed while the process ran."""
+    def plan_conditions(self, snapshot: ConfigurationSnapshot, *, edited: bool) -> None:
+        """Plans the condition of each entry. ``edited``: the file changed while the process ran."""
         for name, problem in snapshot.explained.items():
-            publication = self._told.get(name)
+            publication = self._publications.get(name)
             if publication is None:
                 publication = self._publication(_stand_in(problem), edited=edited)
-                self._told[name] = publication
+                self._publications[name] = publication
             publication.keep_only(frozenset(publication.clusters()))
             # At every new file, because the reason may be another one now.
             fault = ScoreFault(

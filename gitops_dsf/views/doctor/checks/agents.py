@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.hub.delivery import addon_of, agent_of
+from gitops_dsf.hub.delivery import addon_of, agent_deployment
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import WORK_NAME
 from gitops_dsf.hub.times import age_text
@@ -54,7 +54,7 @@ def _agent(facts: DoctorFacts, addon: HubObject) -> Iterator[DoctorFinding]:
             )
             return
     available = condition(addon, "Available")
-    describe = on_cluster(cluster, f"describe deployment {agent_of(facts.inputs.mode)}")
+    describe = on_cluster(cluster, f"describe deployment {agent_deployment(facts.inputs.mode)}")
     if available is None:
         yield warning(
             f"agent of {cluster} is not Available: OCM has not reported on it yet",

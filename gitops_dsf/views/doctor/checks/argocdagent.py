@@ -38,14 +38,14 @@ _MINIMUM: Final = Version("3.4")
 """The first Argo CD that leaves alone a cluster whose Secret says so."""
 
 
-def agent_of(secret: HubObject) -> str:
+def argocd_agent_of(secret: HubObject) -> str:
     """The argocd-agent of a cluster Secret; empty if Argo CD reaches the cluster itself."""
     return str((secret["metadata"].get("labels") or {}).get(_AGENT_LABEL) or "")
 
 
 def argocd_agent(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Do Applications that a decision creates reach clusters through argocd-agent?"""
-    secrets = [secret for secret in facts.of(FactSource.CLUSTER_SECRETS) if agent_of(secret)]
+    secrets = [secret for secret in facts.of(FactSource.CLUSTER_SECRETS) if argocd_agent_of(secret)]
     if not secrets:
         yield ok("Argo CD reaches no cluster through argocd-agent")
         return
@@ -134,7 +134,7 @@ def _silent(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[Doctor
     The API of the hub has no condition of an agent: the principal keeps its connection in Redis.
     But an agent reports each comparison, so the last one of a cluster is as old as its report.
     """
-    agents = {agent_of(secret) for secret in secrets}
+    agents = {argocd_agent_of(secret) for secret in secrets}
     newest: dict[str, float] = {}
     for application in facts.of(FactSource.AGENT_APPLICATIONS):
         agent = str(application["spec"]["destination"].get("name"))

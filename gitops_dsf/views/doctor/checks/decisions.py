@@ -13,7 +13,7 @@ from gitops_dsf.hub.argocdplace import importers_into
 from gitops_dsf.hub.decisions import decided as clusters_of_decisions
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.views.doctor.checks.argocdagent import agent_of
+from gitops_dsf.views.doctor.checks.argocdagent import argocd_agent_of
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import HubObject, name_of
@@ -144,7 +144,7 @@ def _count_unnamed(secrets: Iterable[HubObject], clusters: Collection[str]) -> i
     """How many Secrets show none of these clusters, so that each may be that of any cluster."""
     count = 0
     for secret in secrets:
-        count += not agent_of(secret) and not any(_names(secret, name) for name in clusters)
+        count += not argocd_agent_of(secret) and not any(_names(secret, name) for name in clusters)
     return count
 
 
@@ -194,7 +194,7 @@ def _names(secret: HubObject, cluster: str) -> bool:
 
     That of an argocd-agent is of the cluster with its name, and of no other.
     """
-    agent = agent_of(secret)
+    agent = argocd_agent_of(secret)
     if agent:
         return agent == cluster
     metadata = secret["metadata"]
@@ -235,7 +235,7 @@ def _add(facts: DoctorFacts, cluster: str) -> str:
             f"{facts.command(*words)}  # GitOpsCluster {first.name} imports what it chooses: let it"
             f" choose {cluster}"
         )
-    if any(map(agent_of, facts.of(FactSource.CLUSTER_SECRETS))):
+    if any(map(argocd_agent_of, facts.of(FactSource.CLUSTER_SECRETS))):
         return (
             f"argocd-agentctl agent create {cluster} --principal-namespace {facts.argocd_namespace}"
             "  # with the --principal-context and --resource-proxy-server of your hub"

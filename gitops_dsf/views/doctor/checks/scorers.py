@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dsf_wire.constants import SCORE_PLURAL
-from gitops_dsf.hub.delivery import agent_of
+from gitops_dsf.hub.delivery import agent_deployment
 from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.hub.score_states import DEAD, ScoreState
 from gitops_dsf.hub.times import age_text
@@ -326,7 +326,7 @@ def _by_cluster(
         yield from _not_renewed(facts, scorers_by_cluster)
         return
     for cluster, names in sorted(scorers_by_cluster.items()):
-        logs = on_cluster(cluster, f"logs deployment/{agent_of(facts.inputs.mode)}")
+        logs = on_cluster(cluster, f"logs deployment/{agent_deployment(facts.inputs.mode)}")
         is_every = len(names) == expected[cluster]
         text = f"{cluster}: {state}: {names_text(names)}, and counts as 0"
         # One expired score alone is more likely the fault of its scorer than of the agent.
