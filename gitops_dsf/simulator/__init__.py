@@ -20,7 +20,7 @@ from gitops_dsf.simulator.scheduler import simulate, simulate_placement
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import Code, Status
 from gitops_dsf.simulator.verdict import Verdict
-from gitops_dsf.simulator.verdict_data import Drop
+from gitops_dsf.simulator.verdict_data import Drop, VerdictData
 
 __all__ = [
     "Code",
@@ -36,6 +36,7 @@ __all__ = [
     "Status",
     "Unsupported",
     "Verdict",
+    "VerdictData",
     "explain",
     "margins",
     "simulate",

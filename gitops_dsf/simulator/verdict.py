@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import starmap
-from typing import Any
 
-import msgspec
 from msgspec import UNSET
 
 from gitops_dsf.hub.objects import Placement
@@ -271,11 +269,6 @@ class Verdict:
             )
         notes += score_notes(self.status, self.next_expiry)
         return tuple(notes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verdict as JSON data."""
-        decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.data()))
-        return decoded
 
     def data(self) -> VerdictData:
         """The verdict as it is printed."""

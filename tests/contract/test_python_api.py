@@ -32,7 +32,7 @@ PARTLY: dict[str, Collection[str]] = {
         "after candidates chosen cluster_sets current decisions drop_of dropped evicted "
         "evicts_everything filters groups next_expiry misconfigured notes now outcome"
         " panic placement "
-        "prioritizer_scores ranked requeue_at satisfied scores status sync_error to_dict"
+        "prioritizer_scores ranked requeue_at satisfied scores status sync_error data"
         " unscheduled "
         "unsupported",
     ),

@@ -30,13 +30,17 @@ class Mapped:
 
 def aggregate(values: Sequence[float], how: Aggregation) -> float:
     """Combines finite raw scores, at least one. A sum may overflow to infinity: callers drop it."""
-    if how is Aggregation.LAST:
-        return values[-1]
-    if how is Aggregation.MEAN:
-        return _sum(values) / len(values)
-    if how is Aggregation.SUM:
-        return _sum(values)
-    return min(values) if how is Aggregation.MIN else max(values)
+    match how:
+        case Aggregation.LAST:
+            return values[-1]
+        case Aggregation.MEAN:
+            return _sum(values) / len(values)
+        case Aggregation.MIN:
+            return min(values)
+        case Aggregation.MAX:
+            return max(values)
+        case Aggregation.SUM:
+            return _sum(values)
 
 
 def _sum(values: Sequence[float]) -> float:

@@ -34,12 +34,9 @@ def viewed(document: Object) -> Object:
 
 def plain(found: Verdict | Explanation) -> Object:
     """JSON data as programs read it."""
-    read: Object = (
-        found.to_dict()
-        if isinstance(found, Verdict)
-        else msgspec.json.decode(msgspec.json.encode(found))
-    )
-    return read
+    printed = found.data() if isinstance(found, Verdict) else found
+    decoded: Object = msgspec.json.decode(msgspec.json.encode(printed))
+    return decoded
 
 
 @dataclass(frozen=True)
