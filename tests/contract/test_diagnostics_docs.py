@@ -5,15 +5,19 @@ Some codes cannot be shown by a few lines. Their findings are made here, or are 
 tests/golden/findings.txt.
 """
 
+import pkgutil
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.diagnostics.codes import CODES
+from gitops_dsf.diagnostics import codes
+from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.codes import CODES, RETIRED
 from gitops_dsf.pipeline import check, check_declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
@@ -170,6 +174,25 @@ def printed(
 
 def test_the_page_is_what_the_codes_say() -> None:
     assert (ROOT / PAGE).read_text("utf-8") == page(), "run `make schemas`"
+
+
+def test_every_code_has_a_name_and_a_number_of_its_own_in_a_module_that_is_listed() -> None:
+    """Otherwise a code would be missing: of two with one name or number the package keeps one, and
+    it has none of a module that it does not import.
+    """
+    listed = []
+    for module in pkgutil.iter_modules(codes.__path__, f"{codes.__name__}."):
+        own = codes_by_name(vars(import_module(module.name)))
+        assert own == sorted(own), f"the codes of {module.name} are out of order"
+        assert re.search(rf"\b{module.name.rpartition('.')[2]}\b", codes.__doc__ or "")
+        listed += own
+    assert sorted(listed) == sorted(codes_by_name(vars(codes)))
+    assert sorted(number for number, _ in listed) == list(CODES)
+    assert RETIRED.isdisjoint(CODES)
+
+
+def codes_by_name(names: Mapping[str, object]) -> list[tuple[str, str]]:
+    return [(code.id, name) for name, code in names.items() if isinstance(code, Code)]
 
 
 def test_a_code_is_explained_and_shown() -> None:

@@ -1,30 +1,7 @@
-"""Codes DSF4xx: ApplicationSets."""
+"""Codes about ApplicationSets: their generators, destinations and deletions."""
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.diagnostics.code import Code
-
-WRONG_NAMESPACE = Code(
-    "DSF401",
-    Severity.ERROR,
-    "object outside of the Argo CD namespace",
-    explanation="""
-        Argo CD's generator looks for decisions in its own namespace only. An ApplicationSet, or
-        a Placement that an ApplicationSet follows, in another namespace generates nothing.
-        Write the namespace of Argo CD, or set `spec.argocd.namespace`.
-        """,
-    bad="""
-        # apps/batch.yaml
-        metadata:
-          name: batch
-          namespace: web
-        """,
-    good="""
-        # apps/batch.yaml
-        metadata:
-          name: batch
-          namespace: argocd
-        """,
-)
 
 GENERATOR = Code(
     "DSF402",
@@ -176,58 +153,6 @@ UNKNOWN_PLACEMENT = Code(
             - clusterDecisionResource:
                 configMapRef: gitops-dsf-placement-decisions
                 labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: batch}}
-        """,
-)
-
-SCORE_IN_TEMPLATE = Code(
-    "DSF408",
-    Severity.ERROR,
-    "score in an Application's template",
-    explanation="""
-        OCM writes no score into a decision, so Argo CD would generate nothing. Even with a
-        score, each change of it would update the Application. Leave the score out of the
-        template.
-        """,
-    bad="""
-        # apps/set.yaml
-        spec:
-          template:
-            metadata:
-              annotations: {score: "{{.score}}"}
-        """,
-    good="""
-        # apps/set.yaml
-        spec:
-          template:
-            metadata:
-              annotations: {cluster: "{{.clusterName}}"}
-        """,
-)
-
-PLATFORM_PROJECT = Code(
-    "DSF410",
-    Severity.ERROR,
-    "application in an AppProject of the platform",
-    explanation="""
-        The AppProjects of the platform, `spec.argocd.project` of gitops-dsf.yaml and the same
-        with `-works`, may deploy with its rights on every cluster. Whoever may push any branch
-        of the fleet repository would have them, because an AppProject cannot be limited to a
-        branch. The rule holds wherever a project is named: in applications, and in the
-        template, the generators' templates and the `templatePatch` of ApplicationSets. [The hub
-        refuses it, too](docs/operate/security.md#what-a-merged-file-may-do). Write an AppProject
-        of the application's own team.
-        """,
-    bad="""
-        # apps/web.yaml
-        spec:
-          application:
-            project: gitops-dsf-works
-        """,
-    good="""
-        # apps/web.yaml
-        spec:
-          application:
-            project: team-web
         """,
 )
 

@@ -1,7 +1,30 @@
-"""Codes DSF5xx: limits of what is rendered. They are checked when there are no other errors."""
+"""Codes about limits of what is rendered. They are checked when there are no other errors."""
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.diagnostics.code import Code
+
+LARGE_LIST = Code(
+    "DSF040",
+    Severity.ERROR,
+    "more scorers than the list for the reconciler holds",
+    explanation="""
+        The reconciler takes the scorers from ConfigMaps, of which there are eight at most: its
+        rights name each of them. The API server limits the size of each. About 2,000 scorers fit;
+        long `scoring.arguments` and queries take more room.
+        """,
+    unshown="the smallest example has 512,000 bytes",
+)
+
+LARGE_HUB_CONFIG = Code(
+    "DSF153",
+    Severity.ERROR,
+    "configuration of the hub scorer larger than a ConfigMap holds",
+    explanation="""
+        All clusters and all hub scorers share one ConfigMap, and the API server takes 1 MiB.
+        Shorten `scoring.arguments`, or let scorers with long arguments run on the spokes.
+        """,
+    unshown="the smallest example has 1 MiB",
+)
 
 LARGE_WORK = Code(
     "DSF501",

@@ -1,4 +1,4 @@
-"""Codes DSF6xx: the documents in tests/, which `gitops-dsf test` runs."""
+"""Codes about the documents in tests/, which `gitops-dsf test` runs."""
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.diagnostics.code import Code

@@ -1,0 +1,131 @@
+"""Codes about locks, which hold what a scoring API says of a scorer."""
+
+from gitops_dsf.diagnostics import Severity
+from gitops_dsf.diagnostics.code import Code
+
+NO_LOCK = Code(
+    "DSF114",
+    Severity.WARNING,
+    "Full scorer without a lock",
+    explanation="""
+        A scorer with `configSyncMode: Full` takes values from `/config` of its scoring API.
+        They are rendered from the lock in `locks/`, so that a pull request shows each change.
+        Without a lock only the spec counts, and the scorer is left out if that is not complete.
+        `gitops-dsf sync` writes the lock.
+        """,
+    bad="""
+        # locks/cpu.yaml
+        metadata: {name: cpu}
+        """,
+    good="""
+        # locks/cpu.yaml
+        metadata: {name: cpu-forecast}
+        """,
+)
+
+LOCK_OVERRULES = Code(
+    "DSF115",
+    Severity.WARNING,
+    "lock that contradicts the spec",
+    explanation="""
+        With `configSyncMode: Full`, what the lock says counts. The scorer says something else,
+        which has no effect. Remove the field, or write `configSyncMode: None` if the spec
+        should count.
+        """,
+    bad="""
+        # scorers/cpu.yaml
+        spec:
+          scoring:
+            params:
+              interval: 60
+        # locks/cpu.yaml
+        spec:
+          config: {scoring: {params: {interval: 30}}}
+        """,
+    good="""
+        # scorers/cpu.yaml
+        spec:
+          scoring:
+            params:
+              interval: 30
+        # locks/cpu.yaml
+        spec:
+          config: {scoring: {params: {interval: 30}}}
+        """,
+)
+
+LOCK_WITH_TOKEN = Code(
+    "DSF116",
+    Severity.ERROR,
+    "host known only from a lock, combined with a token",
+    explanation="""
+        Only the lock names this host, and the scorer sends a token to it. Whoever controls
+        `/config` could collect the tokens of all clusters. Write the host into the scorer,
+        where a reviewer sees it.
+        """,
+    bad="""
+        # scorers/cpu.yaml
+        spec:
+          source:
+            host:
+            auth: {tokenSecretRef: {name: prometheus-token, key: token}}
+        # locks/cpu.yaml
+        spec:
+          config: {source: {host: "http://prometheus.monitoring.svc:9090"}}
+        """,
+    good="""
+        # scorers/cpu.yaml
+        spec:
+          source:
+            host: http://prometheus.monitoring.svc:9090
+            auth: {tokenSecretRef: {name: prometheus-token, key: token}}
+        # locks/cpu.yaml
+        spec:
+          config: {source: {host: "http://prometheus.monitoring.svc:9090"}}
+        """,
+)
+
+LOCK_MOVES_HOST = Code(
+    "DSF117",
+    Severity.ERROR,
+    "lock that changes a host",
+    explanation="""
+        The lock sends queries or metrics to another host than the scorer does. Nobody reviewed
+        that the metrics of the fleet go there. Write the host into the scorer, or list it in
+        `spec.allowedHosts` of gitops-dsf.yaml.
+        """,
+    bad="""
+        # locks/cpu.yaml
+        spec:
+          config: {scoring: {host: "https://collector.example.net"}}
+        """,
+    good="""
+        # gitops-dsf.yaml
+        spec:
+          allowedHosts: ["*.example.net"]
+        # locks/cpu.yaml
+        spec:
+          config: {scoring: {host: "https://collector.example.net"}}
+        """,
+)
+
+STALE_LOCK = Code(
+    "DSF118",
+    Severity.WARNING,
+    "lock without a use",
+    explanation="""
+        The lock is not read: its scorer does not exist, has `configSyncMode: None` or no
+        scoring API, or has another `configURL` than the lock was taken from. Remove the file,
+        or run `gitops-dsf sync`.
+        """,
+    bad="""
+        # scorers/cpu.yaml
+        spec:
+          configSyncMode: None
+        """,
+    good="""
+        # scorers/cpu.yaml
+        spec:
+          configSyncMode: Full
+        """,
+)
