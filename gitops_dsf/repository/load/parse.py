@@ -208,15 +208,20 @@ class _TemplateError(Exception):
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """The text between markers, each part with its marker and the number of lines before it."""
-    cuts = [match.start() for match in _MARKER.finditer(text)] if "---" in text else []
-    if not cuts or cuts[0] != 0:
-        cuts.insert(0, 0)
-    line = 0
-    for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True):
-        part = text[start:end]
-        yield line, part
-        line += part.count("\n")
+    """The text between markers, each part with its marker and the number of lines before it.
+
+    Markers are looked for one by one: of a file with a million of them, few parts are read.
+    """
+    start = line = 0
+    for marker in _MARKER.finditer(text) if "---" in text else ():
+        end = marker.start()
+        # Before a marker at the very beginning there is nothing.
+        if end:
+            part = text[start:end]
+            yield line, part
+            line += part.count("\n")
+            start = end
+    yield line, text[start:]
 
 
 def _part(*, file: str, text: str, first_line: int) -> Parsed:
