@@ -254,7 +254,7 @@ def main() -> int:
             installation.fleet.configure(**spec)
             installation.sync()
             with reconciling(installation.plane, spec=spec), start(paced) as bench:
-                # Moves begin from a known cluster; the first placement is no move.
+                # Moves begin from a known cluster; the first placement is not a move.
                 for name in NAMES:
                     bench.runs_where_it_stays(name)
                 bench.run(time.time() + chosen.seconds)

@@ -139,7 +139,7 @@ class Story:
     def _scoring_apis(self) -> None:
         self._narrator.step("Scoring APIs, for what a query cannot say")
         self._narrator.paragraph(
-            "A forecast and a price list are no query. Two scoring APIs give them:"
+            "A forecast and a price list are not queries. Two scoring APIs give them:"
             f" {' and '.join(SCORERS)}. They start, and their scorers come into git. Once every"
             f" cluster has their scores, {APPLICATION} is ranked by both together: a score that is"
             " missing counts as 0."

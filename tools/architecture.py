@@ -157,7 +157,7 @@ def _area(area: Area, kind: str, *, indent: int) -> Iterator[str]:
 def _arrow(arrow: Arrow, boxes: Mapping[str, Area]) -> Iterator[str]:
     for name in (arrow.source, arrow.target):
         if name not in boxes:
-            raise DrawingError(f"the arrow {arrow.label!r} names {name!r}, which is no box")
+            raise DrawingError(f"the arrow {arrow.label!r} names {name!r}, which is not a box")
     source = boxes[arrow.source]
     target = boxes[arrow.target]
     shared = (max(source.x, target.x), min(source.right, target.right))

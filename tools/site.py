@@ -91,7 +91,7 @@ def _linked(page: Path, repository: str | None) -> str:
     def absolute(link: re.Match[str]) -> str:
         text, path, anchor = link.groups(default="")
         target = Path(os.path.normpath(page.parent / path))
-        # Folders and files outside of docs/ are no pages of the site.
+        # Folders and files outside of docs/ are not pages of the site.
         if target.is_relative_to(DOCS) and not target.is_dir():
             return f"[{text}]({Path(os.path.relpath(target, folder)).as_posix()}{anchor})"
         if repository is None:

@@ -1,6 +1,7 @@
 """Argo CD's older template language, fasttemplate, which only puts in parameters.
 
-An ApplicationSet without `goTemplate: true` uses it. A tag that is no parameter stays in the text.
+An ApplicationSet without `goTemplate: true` uses it. A tag that is not a parameter stays in the
+text.
 """
 
 import re

@@ -114,7 +114,7 @@ class _OrderReplay:
         following = next_order(inputs)
         self.most_left_out = max(self.most_left_out, len(following.left_out))
         if following.is_ordered and following.names != self._names:
-            # The first list is no change.
+            # The first list is not a change.
             self.changes += bool(self._names)
             self._ordered_at = now
             self._due = number + math.ceil(self._order.reorder_seconds / self._grid.step)

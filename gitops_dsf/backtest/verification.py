@@ -101,7 +101,7 @@ def _stays(
     `known` gives the score of the check on a cluster.
     """
     measured = math.ceil(check.measured_after / grid.step)
-    # The first decision is no arrival: the application was there before.
+    # The first decision is not an arrival: the application was there before.
     arrivals: dict[str, _Arrival] = {}
     before: Sequence[str] | None = None
     for held in line.held(end=grid.count):

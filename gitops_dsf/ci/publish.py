@@ -33,8 +33,8 @@ HELPER: Final = (
 )
 """A credential helper of git, in the shell that git starts.
 
-The token stays in its variable: it is no argument and in no file. A line break at its end and a
-byte order mark are removed, as `secret_variable` does, which refuses others.
+The token stays in its variable: it is not passed as an argument, and not written to a file. A line
+break at its end and a byte order mark are removed, as `secret_variable` does, which refuses others.
 """
 _AUTHOR: Final = {"user.name": "gitops-dsf", "user.email": "gitops-dsf@users.noreply.invalid"}
 """Who commits where git has no author."""

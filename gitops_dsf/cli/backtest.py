@@ -125,7 +125,7 @@ def _records(args: argparse.Namespace, *, start: float) -> tuple[Record, ...]:
     try:
         files = journal_files(args)
     except RevisionError:
-        # A folder that is no git repository has no journal.
+        # A folder that is not a git repository has no journal.
         return ()
     if files is None:
         return ()

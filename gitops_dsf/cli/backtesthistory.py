@@ -185,8 +185,8 @@ def _use_of(
 ) -> _Use:
     clusters = comparison.clusters_of(question)
     named = {read(stored.labels).cluster for stored in series}
-    # Samples of clusters that left the fleet are no mistake, unless there are no others: then the
-    # history is that of another fleet, or --cluster-label is wrong.
+    # Samples of clusters that left the fleet are not a mistake, unless there are no others. Then
+    # the history is that of another fleet, or --cluster-label is wrong.
     is_other = named.isdisjoint(clusters)
     samples = 0
     for stored in series:

@@ -129,7 +129,7 @@ def _past(args: argparse.Namespace) -> Past:
         files = journal_files(args)
         branch = None if args.journal else find_branch(args.directory, args.journal_branch)
     except RevisionError:
-        # A folder that is no git repository has no journal.
+        # A folder that is not a git repository has no journal.
         files = None
         branch = None
     if files is None:

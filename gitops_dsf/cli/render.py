@@ -83,7 +83,7 @@ def _stream(tree: RenderedTree, part: str | None) -> int:
         # The stream goes to Argo CD, and the bootstrap is what people apply.
         is_requested = directory == part if part else directory != BOOTSTRAP
         if is_requested:
-            # Each directory has a README, too, which is no manifest.
+            # Each directory has a README, too, which is not a manifest.
             paths += [path for path in tree.part(directory) if path.endswith(".yaml")]
     if not paths:
         # Argo CD accepts empty output and then deletes everything

@@ -45,7 +45,7 @@ def side_at(base: Base, commit: str, known: Known) -> Side:
     # From git's objects and not with `git checkout`, which would change the files of the caller.
     with checkout(base.repository, commit) as sources:
         has_sources = any((sources.root / name).exists() for name in (SETTINGS_FILE, *FOLDERS))
-        # A revision from before the fleet was made has nothing to check. That is no mistake.
+        # A revision from before the fleet was made has nothing to check. That is not a mistake.
         if not has_sources and not sources.diagnostics:
             return Side(fleet=None, errors=(), absent=True)
         checked = check(sources.root, known=known, also=sources.diagnostics)

@@ -185,7 +185,7 @@ def _try_changed(
         else:
             tries.append(_try_within(seconds, args, base, head, scorer, at=at))
     sys.stdout.write(changed_text(tries, as_markdown=args.output == "markdown"))
-    # What was not tried is no failure: nobody knows whether it would give scores.
+    # What was not tried is not a failure: nobody knows whether it would give scores.
     failed = [tried for tried in tries if isinstance(tried, TryOutput) and tried.failure]
     return int(bool(failed))
 

@@ -207,8 +207,8 @@ class RevisionHistory:
             if resource not in ranking:
                 continue
             count = self.span.grid(_interval(self.questions.scorers[resource])).count
-            # Before its first result a score did not exist, which is no gap. If there is no result
-            # at all, everything is a gap.
+            # Before its first result a score did not exist, which is not a gap. If there is no
+            # result at all, everything is a gap.
             before = min(self.leading[resource].values())
             before = 0 if before == count else before
             shares: dict[str, float] = {}

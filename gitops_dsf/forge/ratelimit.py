@@ -11,8 +11,8 @@ LIMIT_SECONDS: Final = 60.0
 minute or more (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
 """
 _LIMIT_WORDS: Final = (b"rate limit", b"abuse detection")
-"""What GitHub writes into a 403 that is no missing permission. Its secondary limits often have no
-header that says so.
+"""What GitHub writes into a 403 that is not a missing permission. Its secondary limits often have
+no header that says so.
 """
 
 

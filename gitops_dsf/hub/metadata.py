@@ -25,7 +25,8 @@ class OwnerReference(Struct, frozen=True, rename="camel", gc=False, omit_default
 class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
     """Metadata of an object, without resourceVersion.
 
-    So objects that differ in nothing else are equal, and a write that changed nothing is no event.
+    So objects that differ in nothing else are equal, and a write that changed nothing is not an
+    event.
     """
 
     name: Annotated[str, Meta(min_length=1)]

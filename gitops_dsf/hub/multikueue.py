@@ -87,7 +87,7 @@ class MultiKueueConfig(Struct, frozen=True):
     @property
     def ordered_at(self) -> float | None:
         """When the list was ordered last, in seconds since 1970; None if that is not known."""
-        # An absent annotation is an empty text, which is no time either. People may edit it, too.
+        # An absent annotation is an empty text, which is not a time. People may edit it, too.
         try:
             return msgspec.convert(
                 self.metadata.annotation(ORDERED_AT_ANNOTATION), Timestamp, strict=False

@@ -208,7 +208,7 @@ class _MaybeVerified(Struct, frozen=True):
 def is_verified(metadata: Metadata) -> bool:
     """Whether the moves of the Placement with this metadata are verified.
 
-    Also if the annotation has a verification that cannot be read, or is no JSON: then nobody can
+    Also if the annotation has a verification that cannot be read, or is not JSON: then nobody can
     tell, and an old copy must stay.
     """
     text = metadata.annotation(PACE_ANNOTATION)

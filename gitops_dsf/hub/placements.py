@@ -195,7 +195,7 @@ def resources_read(placement: objects.Placement) -> frozenset[str] | None:
     resources = {score.resource for score in _read_by_ocm(placement)}
     for expression in expressions(placement):
         literals = _NAMED.findall(expression)
-        # An argument that is no literal depends on the cluster.
+        # An argument that is not a literal depends on the cluster.
         if expression.count(".scores(") != len(literals):
             return None
         for in_double_quotes, in_single_quotes in literals:

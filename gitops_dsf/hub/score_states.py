@@ -41,7 +41,7 @@ class ScoreState(StrEnum):
     MISSING = "missing"
     """The scorer should run there, but nothing is published: OCM counts it as 0."""
     WAITING = "waiting"
-    """Nothing is published yet, which is no fault: the scorer, the cluster or the add-on is new."""
+    """Nothing is published yet, which is normal for a new scorer, cluster or add-on."""
     MASKED = "masked"
     """A mask excludes the cluster."""
 

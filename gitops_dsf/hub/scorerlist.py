@@ -166,7 +166,7 @@ def _spec(part: str, scorer: str, text: str) -> ScorerSpec:
 
 
 def _check_owner(config_map: ListConfigMap) -> None:
-    # This finds mistakes, and is no protection: whoever may write ConfigMaps of the namespace can
+    # This finds mistakes. It is not a protection: whoever may write ConfigMaps of the namespace can
     # write the label, too.
     if config_map.metadata.label(MANAGED_BY_LABEL) != GENERATOR_MANAGER:
         raise ListError(

@@ -112,7 +112,7 @@ class HubClient:
         pages = self._server.pages(path, accept=accept, **selector)
         while True:
             with self._asking():
-                # The request alone: what fails where the objects are used is no fault of the hub.
+                # Only the request: a failure where the objects are used is not one of the hub.
                 content = next(pages, None)
             if content is None:
                 return

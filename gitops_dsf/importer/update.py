@@ -41,7 +41,7 @@ def update(target: CommentedMap, value: ImportedObject) -> list[str]:
         *parents, last = path
         holder = target
         for part in parents:
-            # The file may leave out the field, or have something in its place that is no object.
+            # The file may leave out the field, or have another value than an object in its place.
             if not isinstance(holder.get(part), CommentedMap):
                 holder[part] = CommentedMap()
             holder = holder[part]
@@ -58,7 +58,7 @@ def update(target: CommentedMap, value: ImportedObject) -> list[str]:
 def _agree(path: tuple[str, ...], old: Any, new: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
     """Whether a field in git means what the hub has."""
     if path[-1] == "hubAcceptsClient":
-        # It defaults to true here, so a true value is no reason to write it.
+        # It defaults to true here, so a true value is not a reason to write it.
         return (old is not False) is new
     # An empty list in git says that there are none, and an absent one says nothing.
     return (old is None) is (new is None) and alike(old, new)

@@ -24,7 +24,7 @@ def cause_of(
     admitted: LedgerMove | None,
     edit: str | None,
 ) -> MoveCause | None:
-    """Why the decision changed; None for the first record of a Placement, which is no move.
+    """Why the decision changed; None for the first record of a Placement, which is not a move.
 
     `verdict` is that of the simulator with the decision before as the current one, and `by_scores`
     the same by the written weights. `admitted` is the move of the ledger that led to it. `edit` is

@@ -18,7 +18,7 @@ from gitops_dsf.journal.record import Record
 FILE: Final = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\.jsonl")
 """The name of a month's file."""
 MAX_LINE_BYTES: Final = 256 << 10
-"""A longer line is no record. The largest one that the reconciler writes has about 64 KiB."""
+"""A longer line is not a record. The largest one that the reconciler writes has about 64 KiB."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

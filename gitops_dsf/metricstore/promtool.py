@@ -133,7 +133,7 @@ def _labels(text: str) -> Mapping[str, str]:
     labels: dict[str, str] = {}
     for pair in _LABEL.finditer(text):
         name = pair["name"]
-        # Prometheus 3 writes names that are no identifiers in quotes.
+        # Prometheus 3 writes names that are not identifiers in quotes.
         if name.startswith('"'):
             name = ast.literal_eval(name)
         # Go quotes strings with escapes that Python has, too.

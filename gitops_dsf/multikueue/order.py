@@ -8,7 +8,7 @@ Guarantees:
   the cluster is listed again (seen with v0.19.2).
 - A cluster overtakes another one only with a lead of the stickiness.
 - The list never has more clusters than Kueue accepts.
-- Without an eligible cluster the list stays as it is: absence is no decision.
+- Without an eligible cluster the list stays as it is: absence is not a decision.
 - The list is ordered at most once in `reorder_seconds`. At any time new clusters may be appended,
   and clusters to which no job should go are put last. They rise only when the list is ordered.
 
@@ -305,7 +305,7 @@ def _changes(
     for name in names:
         if name not in inputs.shown:
             yield OrderChange(cause=OrderCause.JOINED, cluster=name)
-    # What somebody else wrote was no decision, so nobody overtook anybody.
+    # What somebody else wrote was not a decision, so nobody overtook anybody.
     if not inputs.is_edited:
         yield from _moved(inputs, names)
 

@@ -91,8 +91,8 @@ def desired_move(
     verdict = simulate_placement(paced.written, state=state, now=now)
     ranking = verdict.ranking
     wanted = paced.placement.spec.number_of_clusters
-    # After a mistake in a Placement OCM 1.2.1 empties its decision (schedule.go), which is no move
-    # that could be paced.
+    # After a mistake in a Placement OCM 1.2.1 empties its decision (schedule.go). That is not a
+    # move that could be paced.
     if ranking is None or verdict.outcome is not Outcome.SCHEDULED or verdict.status.failed:
         return None
     if wanted is None or len(verdict.current) != wanted:

@@ -13,7 +13,7 @@ from gitops_dsf.pacing.ledger import LedgerMove
 class LedgerIndex:
     """The moves of a ledger, to which moves can be added.
 
-    It is no part of the ledger: that is compared and written in each pass.
+    It is not part of the ledger: that is compared and written in each pass.
     """
 
     def __init__(self, moves: Iterable[LedgerMove] = ()) -> None:

@@ -4,8 +4,8 @@ It also asks for an ApplicationSet that is newer than the first page of its deci
 no decision, and would look again after three minutes.
 
 Argo CD looks after every change of an annotation, and removes this one only after it succeeded
-(docs/contributing/behaviour.md#refresh-annotation). Setting the same value again is no change, so
-each value is new.
+(docs/contributing/behaviour.md#refresh-annotation). Setting the same value again is not a change,
+so each value is new.
 """
 
 import asyncio

@@ -129,7 +129,7 @@ class StateBranchController:
         await clone.write(content)
         commit = await clone.commit(content, parent=None, message=MESSAGE, at=now)
         changed = await clone.changes(tip, commit) if tip is not None else {}
-        # The moment differs in every snapshot, and is no reason for a push.
+        # The moment differs in every snapshot, and is not a reason for a push.
         if age < MAX_AGE and not self._is_news(changed.keys(), age):
             return "unchanged"
         # With the commit that was looked at: what somebody pushed meanwhile is not overwritten.

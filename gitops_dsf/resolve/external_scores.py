@@ -41,7 +41,7 @@ class ExternalScores:
         if not similar:
             return ""
         names = self._names[similar]
-        # The object alone is no score, but it shows where the misspelling is.
+        # The object alone is not a score, but it shows where the misspelling is.
         score_name = name if name in names else closest(name, names)
         return f"{similar}/{score_name}" if score_name else similar
 

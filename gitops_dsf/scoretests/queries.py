@@ -63,7 +63,7 @@ class PromtoolQuestion:
             return ""
         names = {metric.series.partition("{")[0].strip() for metric in self.metrics} - {""}
         for name in names:
-            # A name of a metric may have colons, which are no part of a word of `re`.
+            # A name of a metric may have colons, which are not part of a word of `re`.
             if re.search(rf"(?<![\w:]){re.escape(name)}(?![\w:])", text):
                 return ""
         return (

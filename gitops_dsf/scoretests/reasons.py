@@ -103,7 +103,7 @@ def _value(items: Mapping[str, int], item: str) -> str:
 
 
 def _raw(run: ScorerRun, item: str) -> str:
-    """The raw scores of an item in a run, in brackets. Those that are no number do not count."""
+    """The raw scores of an item in a run, in brackets. Those that are not numbers do not count."""
     values = list(map(_number, run.raw.get(item, ())))
     if not values:
         return ""

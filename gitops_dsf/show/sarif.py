@@ -53,7 +53,7 @@ def _result(diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
     if diagnostic.hint:
         text += f". {diagnostic.hint}"
     region = {"startLine": position.line, "startColumn": position.column}
-    # It is a URI, so blanks are escaped. A name of bytes that are no UTF-8 must not end the report.
+    # It is a URI, so blanks are escaped. A name that is not UTF-8 must not end the report.
     artifact = {"uri": quote(position.file, errors="replace")}
     return {
         "ruleId": diagnostic.code,

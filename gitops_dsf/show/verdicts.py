@@ -20,7 +20,7 @@ from gitops_dsf.simulator import Outcome, Verdict
 from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, prioritizers_of
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
-# In place of a score. OCM counts both as 0, which is no bad score where others are negative.
+# In place of a score. OCM counts both as 0, which is not a bad score where others are negative.
 MISSING: Final = "none"
 EXPIRED: Final = "expired"
 MAX_ROWS: Final = 20
@@ -252,7 +252,7 @@ def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> s
 
 
 def _score(verdict: Verdict, prioritizer: Prioritizer, value: int | None, cluster: str) -> str:
-    """The score, or why there is none. An item of moves is no score, so it is never missing."""
+    """The score, or why there is none. An item of moves is not a score, so it is never missing."""
     # OCM counts a missing and an expired score as 0. People want to know which of the two it is.
     if prioritizer.built_in is None and prioritizer.resource != MOVES_SCORE:
         score = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)

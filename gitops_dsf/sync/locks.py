@@ -209,7 +209,7 @@ def _accept(
 
 
 def _warnings(file: str, findings: Iterable[Diagnostic]) -> Iterator[str]:
-    """What is said about a file that is no error, in words."""
+    """What is said about a file that is not an error, in words."""
     for finding in findings:
         if finding.position.file == file and finding.severity is not Severity.ERROR:
             yield _words(finding, file)
@@ -281,6 +281,6 @@ def _moved_hosts(
 
 
 def _host(config: Config, section: str) -> str:
-    """The host of a section; what is written there if that is no URL."""
+    """The host of a section; what is written there if that is not a URL."""
     url = str(config.get(section, {}).get("host", ""))
     return host_of(url) or url

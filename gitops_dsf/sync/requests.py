@@ -51,7 +51,7 @@ def page_request(
     ca_alone = None
     if auth.ca_config_map_ref is not None:
         ca_alone = Auth(ca_config_map_ref=auth.ca_config_map_ref)
-    # A CA is no secret: it is trusted whatever the host is.
+    # A CA is not a secret: it is trusted whatever the host is.
     if not auth.secrets:
         return PageRequest(url, ca_alone, problem=no_secret, section=section)
     places = [(title, url)]

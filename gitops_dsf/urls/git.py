@@ -71,7 +71,7 @@ def git_fault(url: str) -> Mistake | None:
 def holds_credentials(url: str) -> bool:
     """Whether a URL of a repository has a password or a token in it.
 
-    For ssh, a user alone is no credential. For http it may be a token. Only Azure DevOps offers
+    For ssh, a user alone is not a credential. For http it may be a token. Only Azure DevOps offers
     URLs with a user, which is the organisation and the first part of the path:
     https://ORGANISATION@dev.azure.com/ORGANISATION/...
     """

@@ -34,8 +34,8 @@ def store_of_page(url: str) -> str:
     parts = parts_of(url)
     path = parts.path.rstrip("/")
     match = _PAGES.fullmatch(path)
-    # The graph of Prometheus 3 is at /query, which is no page by its path alone: /api/v1/query ends
-    # in the same way.
+    # The graph of Prometheus 3 is at /query, which is not a page by its path alone: /api/v1/query
+    # ends in the same way.
     if match is None:
         base = path.removesuffix("/query")
     elif match["page"].startswith(("explore", "d/")):

@@ -182,7 +182,7 @@ def test_pipelines_run_every_step_of_ci_run(file: str) -> None:
     ],
 )
 def test_forges_take_the_pipelines(schema: str, files: list[Path], tmp_path: Path) -> None:
-    """By the schemas of the forges, which also find what is no job."""
+    """By the schemas of the forges, which also find what is not a job."""
     broken = tmp_path / "broken.yaml"
     broken.write_text("jobs: 1\nscript: [{}]\nupdates: 1\n", "utf-8")
     assert ran("--builtin-schema", schema, *map(str, files)) == 0

@@ -291,7 +291,7 @@ def history(content: bytes) -> None:
         assert bool(np.isfinite(one.times).all())
         assert bool((np.diff(one.times) > 0).all())
     with suppress(RecursionError):
-        # Fields that are not read may hold anything, also bytes that are no UTF-8.
+        # Fields that are not read may hold anything, also bytes that are not UTF-8.
         plain = {} if packed else json.loads(content.decode(errors="replace"))["data"]
         rows = plain.get("result", [])
         assert packed or len(rows) == len(answer.series)

@@ -1535,7 +1535,7 @@ def _generated() -> Iterator[tuple[str, Documents]]:
 
 
 def _silent() -> Iterator[tuple[str, Documents]]:
-    """What is no mistake of form, and nobody would want."""
+    """What is not a mistake of form, and nobody would want."""
     for points in (90, 100, 1000):
         yield f"stickiness {points} of 99", {"apps": f"{APP}  stickiness: {points}\n"}
         shared = SHARED.replace("spec: {", f"spec: {{stickiness: {points}, ")

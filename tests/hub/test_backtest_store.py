@@ -95,7 +95,7 @@ def test_two_days_of_a_fleet(tmp_path: Path) -> None:
 
 
 def test_the_raw_scores_of_now_have_bounds_and_an_age(tmp_path: Path) -> None:
-    """Two replicas of an agent's Prometheus differ. A name with a dot is no pattern."""
+    """Two replicas of an agent's Prometheus differ. A name with a dot is not a pattern."""
     end = int(time.time()) - 30
     history: list[str] = []
     for cluster, score, replica, value in (

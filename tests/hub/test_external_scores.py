@@ -187,7 +187,7 @@ def test_a_lead_below_the_stickiness_moves_nothing(scene: Scene) -> None:
     scene.places("sticky", cpu, stickiness=20)
     wait_for_decision(hub, "sticky", B, namespace=NAME)
     usage(hub, A, cpuClusterAvailable=-35)
-    hold_for(lambda: scene.where("sticky") == [B], seconds=3.0, what="15 points are no move")
+    hold_for(lambda: scene.where("sticky") == [B], seconds=3.0, what="15 points are not a move")
     assert scene.simulated("sticky") == [B]
 
 

@@ -292,7 +292,7 @@ def test_after_an_error_the_controller_looks_again_in_minutes_whatever_is_asked_
     """`requeueAfterSeconds` is 3 here.
 
     Only the annotation makes it look, and after an error it must have another value than before:
-    the controller removes it when it succeeds, and the same value once more is no change.
+    the controller removes it when it succeeds, and the same value once more is not a change.
     """
     followers.hub.delete("v1/ConfigMap", followers.name, namespace=NAMESPACE)
     followers.page(1, *SPOKES)

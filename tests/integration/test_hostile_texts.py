@@ -229,7 +229,7 @@ def test_logs_of_agent_and_reconciler(formatter: logging.Formatter) -> None:
 
 
 def test_an_honest_text_stays_as_it_is(fleet: GitFleet) -> None:
-    """Names of any language, IPv6 addresses and issue numbers are no commands."""
+    """Names of any language, IPv6 addresses and issue numbers are not commands."""
     for name in ("Zürich.yaml", "東京.yaml", "a ## [b].yaml"):
         (fleet.path / "rendered/platform" / name).write_text("")
     done = gitops_dsf("render", "--check", cwd=fleet.path)

@@ -118,7 +118,7 @@ def test_without_a_registry_a_notice_says_that_no_pod_will_start(tmp_path: Path)
     made = gitops_dsf("init", "fleet", "--git-url", URL, cwd=tmp_path)
     assert "no public registry has them" in made.stdout
     strict = gitops_dsf("validate", "--strict", cwd=tmp_path / "fleet")
-    assert strict.returncode == 0, "it is no mistake of the fleet"
+    assert strict.returncode == 0, "it is not a mistake of the fleet"
     assert "notice DSF191" in strict.stdout
     assert "spec has no agent.image and no reconciler.image" in strict.stdout
     assert f"agent.image: REGISTRY/gitops-dsf-agent:{__version__}" in strict.stdout

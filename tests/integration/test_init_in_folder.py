@@ -321,7 +321,7 @@ def test_the_root_of_a_repository_is_no_folder_of_it(mono: Mono, tmp_path: Path)
     workflow = yamlfast.load((clone / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
     assert "defaults" not in workflow
     assert triggers(workflow)["pull_request"] is None
-    # A submodule, or a folder that git ignores, is no part of the repository around it.
+    # A submodule, or a folder that git ignores, is not part of the repository around it.
     (mono.top / ".gitignore").write_text("/work/\n")
     mono.init("--forge", "github", folder="work/fleet")
     assert (mono.top / "work/fleet/.github/workflows/gitops-dsf.yaml").is_file()

@@ -3,7 +3,7 @@
 `InMemory` stands before `HttpFake` among the bases of a server. The server answers as it does on a
 socket; tests/integration/runtime/test_in_memory.py compares what the client of the API server gets.
 
-Not there: bytes that are no HTTP (`Fault.writes`), TLS, proxies, and connections that are used
+Not there: bytes that are not HTTP (`Fault.writes`), TLS, proxies, and connections that are used
 again. A test of these uses a server on the wire.
 """
 
@@ -109,7 +109,7 @@ class InMemory(HttpFake):
 
     async def _arrived(self, request: LeanRequest, answer: Answer) -> LeanResponse:
         if isinstance(answer, Fault):
-            assert not answer.writes, "bytes that are no HTTP need a server on the wire"
+            assert not answer.writes, "bytes that are not HTTP need a server on the wire"
             if answer.hang:
                 hanging = asyncio.create_task(asyncio.Event().wait())
                 self.keep(hanging)

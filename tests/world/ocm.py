@@ -15,7 +15,7 @@ What makes it look at a Placement again:
   of the Placement has bound;
 - a change of a cluster, of a cluster set or of a binding that concerns it.
 
-A score that expires is no trigger, and a decision of another Placement is none.
+A score that expires is not a trigger, and a decision of another Placement is none.
 
 What is modelled of registration (OCM 1.2.1, pkg/registration/hub/lease and taint): the condition of
 a cluster is Unknown as soon as its Lease was not renewed for five times its duration, and a second

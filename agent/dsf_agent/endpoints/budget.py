@@ -4,7 +4,7 @@ A cycle keeps its series until they are scored, also while a scoring API hangs. 
 arrive.
 
 No deadlock is possible, because no cycle waits while it has a reservation: one whose answer does
-not fit drops everything, and starts again when there is room for more. This is no failure of the
+not fit drops everything, and starts again when there is room for more. This is not a failure of the
 scorer, so it does not count towards a time-out.
 
 Not limited: answers of up to 1 MB, of which each scorer may have one, and what a cycle computes

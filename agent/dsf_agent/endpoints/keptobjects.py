@@ -52,7 +52,7 @@ class SecretForm(Enum):
         if not isinstance(encoded, str):
             raise SecretFault("is missing")
         try:
-            # Without `validate` Python skips characters that are no Base64.
+            # Without `validate` Python skips characters that are not Base64.
             data = base64.b64decode(encoded, validate=True)
         except ValueError:
             raise SecretFault("is not Base64") from None

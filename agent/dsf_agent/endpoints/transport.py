@@ -105,7 +105,7 @@ class OriginLimit:
     """Limits concurrent calls per origin (scheme, host, port), in order.
 
     Scorers whose last call got no answer share half of the slots, so that peers that hang leave the
-    other half to those that answer. To wait for a slot is no failure.
+    other half to those that answer. To wait for a slot is not a failure.
     """
 
     def __init__(self, *, per_origin: int) -> None:

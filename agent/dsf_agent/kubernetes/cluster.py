@@ -260,7 +260,7 @@ def _measures_devices(scorer: ScorerSummary) -> bool:
 
 def _listen(informers: tuple[Informer[Any], ...], *, triggers: Iterable[Trigger]) -> None:
     def changed(_key: str, _kept: object) -> None:
-        # The first lists are no changes: no scorer has seen anything before.
+        # The first lists are not changes: no scorer has seen anything before.
         if all(informer.synced.is_set() for informer in informers):
             for trigger in triggers:
                 trigger.changed()

@@ -39,7 +39,7 @@ CounterAmounts = tuple[tuple[str, str, int], ...]
 ANY_NODE: Final = ""
 """The node of devices that several nodes reach, such as those of a fabric."""
 NO_NODE: Final = "?"
-"""The node of devices of which nothing known says who reaches them. It is no name of a node."""
+"""The node of devices when it is not known which nodes reach them. No node has this name."""
 HOLD_SECONDS: Final = 60.0
 """How long the last complete state of a pool counts while a driver replaces its ResourceSlices.
 
@@ -192,7 +192,7 @@ def resource_slice(raw: msgspec.Raw) -> tuple[str, ResourceSlice]:
 def resource_claim(raw: msgspec.Raw) -> tuple[str, tuple[DeviceId, ...]]:
     """Key of a claim and the devices that it was given.
 
-    Raises ValueError or a msgspec error for an object that is no claim.
+    Raises ValueError or a msgspec error for an object that is not a claim.
     """
     sent = _CLAIM.decode(raw)
     key = object_key(sent.metadata.namespace, sent.metadata.name)

@@ -99,7 +99,7 @@ _COMPLETED_POD: Final = Pod(node="", requests=(), pending=False, unschedulable=F
 
 
 def node(raw: msgspec.Raw) -> tuple[str, Node]:
-    """Name and node. Raises ValueError or a msgspec error for an object that is no node."""
+    """Name and node. Raises ValueError or a msgspec error for an object that is not a node."""
     sent = _NODE.decode(raw)
     allocatable: dict[str, int] = {}
     for name, text in (sent.status.allocatable or {}).items():
@@ -115,7 +115,7 @@ def node(raw: msgspec.Raw) -> tuple[str, Node]:
 
 
 def pod(raw: msgspec.Raw) -> tuple[str, Pod]:
-    """Key and pod. Raises ValueError or a msgspec error for an object that is no pod.
+    """Key and pod. Raises ValueError or a msgspec error for an object that is not a pod.
 
     A pod that completed requests nothing on no node.
     """

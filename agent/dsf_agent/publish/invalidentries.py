@@ -3,8 +3,8 @@
 Such an entry has no worker, so nothing else would say why there are no scores. Its scores of before
 stay as they are, and expire.
 
-Not guaranteed: that the hub learns of an entry whose score name cannot be read or is no name of an
-object. /readyz and the log of the process have it.
+Not guaranteed: that the hub learns of an entry whose score name cannot be read or is not
+the name of an object. /readyz and the log of the process have it.
 """
 
 from collections.abc import Callable, Iterable

@@ -138,7 +138,7 @@ class Run:
             for command in others:
                 value = self._command(command, value)
         except TemplateError:
-            # The variable is declared all the same: its later uses are no mistakes of their own.
+            # The variable is declared all the same: its later uses are not mistakes of their own.
             self._variables |= dict.fromkeys(pipeline.variables, _UNKNOWN)
             raise
         # In a range the variables hold a key and an element, and not the value that is ranged over.
@@ -226,7 +226,7 @@ class Run:
         arguments = self._arguments(name, operands)
         if final is not None:
             arguments.append(final)
-        # A name that is no identifier, such as that of most labels, is read by `index`.
+        # A name that is not an identifier, such as that of most labels, is read by `index`.
         if name == "index" and arguments:
             return self._indexed(function, operands, arguments)
         offsets = _offsets(function, operands, arguments)

@@ -53,7 +53,7 @@ class CauseKind:
     by_scores: bool = False
     """Whether a scorer, a weight or the stickiness can be blamed for it."""
     on_purpose: bool = False
-    """Whether somebody asked for this move in git. Such moves are no flapping."""
+    """Whether somebody asked for this move in git. Such moves are not flapping."""
 
 
 KINDS: Final[Mapping[Cause, CauseKind]] = MappingProxyType(

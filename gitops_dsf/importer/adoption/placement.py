@@ -137,7 +137,7 @@ def _terms(
 def _stickiness(weights: Sequence[int], steady: int) -> tuple[list[int], int]:
     """The smallest weights of the scores, and the points of stickiness that they give.
 
-    Raises NotExpressible where these points are no whole number.
+    Raises NotExpressible where these points are not a whole number.
     """
     divisor = gcd(*weights)
     base = [weight // divisor for weight in weights]

@@ -81,7 +81,7 @@ class DecisionTracker:
     def observe(self) -> None:
         """Reads all pages as they are now."""
         self._scheduled = False
-        # The first decision that is seen of a Placement is no change: this process has just
+        # The first decision that is seen of a Placement is not a change: this process has just
         # started.
         names_before = set(self.decisions)
         for name in self.decisions.observe(self._pages.items.values(), self._clock()):

@@ -119,7 +119,7 @@ def filled(
     `known` are those at the record before. `admitted` is the paced move that led to it; `edited`:
     whether the Placement was changed just before.
 
-    The scores and explanations are by the weights that people wrote. Items of moves are no scores.
+    The scores and explanations are by the weights that people wrote. Items of moves are not scores.
     """
     namespace, name = record.key
     record = msgspec.structs.replace(record, commit=facts.commit)
@@ -188,14 +188,14 @@ def _followed(verdict: Verdict, subjects: Iterable[str], after: Collection[str])
 def _values(verdict: Verdict, clusters: Sequence[str]) -> Iterator[tuple[tuple[str, str], int]]:
     terms: dict[str, Prioritizer] = {}
     for result in verdict.prioritizers:
-        # What OCM's own prioritizers rank by, such as Steady, is no score that somebody publishes.
+        # OCM's own prioritizers, such as Steady, do not rank by a score that somebody publishes.
         if result.prioritizer.built_in is None:
             terms[result.prioritizer.name] = result.prioritizer
     for name, term in terms.items():
         column = verdict.state.scores.get(term.resource, {})
         for cluster in clusters:
             score = column.get(cluster)
-            # In a ranking OCM counts an expired score as 0 (v1.2.1), so it is no value here.
+            # In a ranking OCM counts an expired score as 0 (v1.2.1), so it is not a value here.
             if score is None or expired(score.valid_until, verdict.now):
                 continue
             if (value := score.get(term.score)) is not None:

@@ -1,6 +1,6 @@
 """What people see of old copies that wait: an Event and metrics for each ApplicationSet.
 
-Reasons that pass within moments are no Events. Nothing depends on these reports.
+Reasons that pass within moments are not Events. Nothing depends on these reports.
 """
 
 import collections

@@ -133,7 +133,7 @@ class PaceController:
         """What of it had room in the ConfigMap."""
         self._left_out = ""
         self._unreadable_time = ""
-        """The last acknowledgement of a stop that is no time. It is logged once."""
+        """The last acknowledgement of a stop that is not a time. It is logged once."""
         self._reported: Ledger | None = None
         """The last ledger whose moves were reported.
 
@@ -301,7 +301,7 @@ class PaceController:
         report_drains(self._context, observed.known.maintenance, plan.moves.maintenance)
 
     async def _publish(self, observed: _Observed, plan: _Plan, pace: Pace) -> None:
-        """Raises ApiError when the hub does not answer. What single clusters refuse is no error."""
+        """Raises ApiError when the hub does not answer. A refusal by one cluster is no error."""
         ledger = plan.moves.ledger
         refuges = await self._refuges.plan(
             plan.inputs,

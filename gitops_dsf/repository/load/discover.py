@@ -180,7 +180,7 @@ def _pointer(file: str) -> Diagnostic:
 def _decode(content: bytes, *, file: str) -> str | Diagnostic:
     """The text of a file, or where it is not UTF-8."""
     try:
-        # Editors on Windows write a byte order mark, which is no part of the first field's name.
+        # Editors on Windows write a byte order mark, which is not part of the first field's name.
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = content[: error.start]

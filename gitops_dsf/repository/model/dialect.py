@@ -38,7 +38,7 @@ class Dialect(NamedTuple):
     edits: tuple[Edit, ...] = ()
     """What the hint says; none if somebody has to decide."""
     replaces: tuple[FieldPath, ...] = ()
-    """Paths that the right spelling fills. If they are missing, that is no further mistake."""
+    """Paths that the right spelling fills. If they are missing, that is not a further mistake."""
     severity: Severity = Severity.ERROR
 
     def finding(self, document: Document) -> Diagnostic:

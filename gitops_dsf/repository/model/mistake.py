@@ -287,7 +287,7 @@ def _mend(
 
 
 def _list_of(model: type[BaseModel], path: FieldPath, value: object) -> str:
-    """How to write a list of the one item that was written; empty if it is no item of the list."""
+    """How to write a list of the one item that is there; empty if the list takes no such item."""
     name = path[-1]
     first_item = (*path, 0)
     fields = model_at(model, first_item)

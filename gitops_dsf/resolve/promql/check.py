@@ -279,7 +279,7 @@ def _culprit(text: str, words: Sequence[Token], message: str) -> int:
 
 
 def _unopened(words: Sequence[Token]) -> int | None:
-    """Offset of the first closing bracket that closes nothing. Those in strings are no tokens."""
+    """Offset of the first closing bracket that closes nothing. Those in strings are not tokens."""
     opened: list[str] = []
     for word in words:
         if word.text in _OPENED_BY.values():

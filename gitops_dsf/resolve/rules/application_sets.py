@@ -99,7 +99,7 @@ def _placements_by_name(
 
 
 def _generates_something(document: Document) -> Iterator[Diagnostic]:
-    """An empty list, or an empty item, is no error to Argo CD. It generates no Application."""
+    """An empty list, or an empty item, is not an error to Argo CD. It generates no Application."""
     listed = value_at(document.data, GENERATORS)
     if not isinstance(listed, list):
         return

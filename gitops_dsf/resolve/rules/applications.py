@@ -80,7 +80,7 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def checks_are_listed_once(context: Context) -> Iterator[Diagnostic]:
     """Of two checks with the same bound, the one with the shorter forSeconds decides nothing."""
-    # Two bounds of one score are no mistake: 80 for ten minutes, and never below 50 for an hour.
+    # Two bounds of one score are not a mistake: 80 for ten minutes, and never below 50 for an hour.
     seen: set[tuple[int, str, str | None, int | None, int | None]] = set()
     for application, path, check in context.verified:
         scorer = context.scorers.get(check.scorer)

@@ -22,7 +22,7 @@ def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
     """A central store has the series of all clusters, so a label must tell them apart."""
     for scorer in context.scorers.values():
         declared = scorer.declared
-        # Another rule reports a source that is no central store.
+        # Another rule reports a source that is not a central store.
         if not declared.value.spec.on_hub or scorer.source_type != "Prometheus":
             continue
         # How a store names clusters is up to who set it up, so there is no default.

@@ -97,7 +97,7 @@ def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository",))
 def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
-    """Scorers and masks are rendered into the hub namespace; our other kinds are no objects."""
+    """Scorers and masks are rendered into the hub namespace; our other kinds are not objects."""
     declared = context.declared
     home = context.settings.hub_namespace
     for rendered in (*declared.scorers, *declared.scoring_configs):

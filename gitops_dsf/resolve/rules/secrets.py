@@ -22,7 +22,7 @@ _SECRET_VALUE: Final = re.compile(
 )
 """Texts that are secrets by their form, whatever their field is called."""
 _SHORTEST_ARGUMENT: Final = 4
-"""Characters of an argument that is suspected for its name: `token: yes` is no secret."""
+"""Characters of an argument that is suspected for its name: `token: yes` is not a secret."""
 
 
 @rule()

@@ -36,7 +36,7 @@ class Fact(NamedTuple):
 
 
 def render(template: str, **values: object) -> str:
-    """Renders a template of this package. Every value that is no `Markup` is escaped."""
+    """Renders a template of this package. Every value that is not a `Markup` is escaped."""
     style = _source(_STYLE)
     script = _source(_SCRIPT)
     policy = (

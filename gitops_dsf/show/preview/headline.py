@@ -1,7 +1,7 @@
 """The first sentence of a preview: how many applications move, now and later.
 
 The rest of the preview may not contradict it. So it counts what follows by the pace, and who leaves
-when a maintenance window opens, which are no moves of a decision yet.
+when a maintenance window opens, which are not moves of a decision yet.
 """
 
 from collections import Counter

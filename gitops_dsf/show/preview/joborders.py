@@ -86,7 +86,7 @@ def _clauses(
             yield f"jobs go to {_first_text(first)} alone"
         else:
             yield f"jobs go first to {_first_text(first)}, before {ordered_cluster_text(rival)}"
-    # Of a new order all clusters have joined, which is no news.
+    # Of a new order all clusters have joined, which is not news.
     if before and joined:
         yield f"{names_text(map(ordered_cluster_text, joined))} may get jobs, too"
     if names_gone:

@@ -290,7 +290,7 @@ def _followed_instead(key: str, followers: tuple[str, ...], head: CheckedFleet) 
 
 def _standing(pair: VerdictPair, cluster: str, bounds: Certainty | None) -> ClusterStanding:
     """By the weights that people wrote, also for a paced Placement."""
-    # The items of moves are no scores, and no reviewer can do anything with sums that hold them.
+    # The items of moves are not scores, and no reviewer can do anything with sums that hold them.
     before = None if pair.before is None else as_people_wrote(pair.before)
     after = None if pair.after is None else as_people_wrote(pair.after)
     terms = tuple(_terms(pair, cluster, before, after))

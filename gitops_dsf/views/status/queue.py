@@ -124,7 +124,7 @@ class QueueView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 NO_MOVES: Final = QueueView(under_way=(), waiting=())
-"""The queue of a hub where nothing moves, for those to whom that is no special case."""
+"""The queue of a hub where nothing moves, for those to whom that is not a special case."""
 
 
 def hub_queue(

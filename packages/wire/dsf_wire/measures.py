@@ -97,7 +97,7 @@ class Selection:
 
 
 class MeasureError(ValueError):
-    """An expression that is no measure. ``offset`` is the 0-based character where it goes wrong."""
+    """An expression that is not a measure. ``offset`` is 0-based, and shows where it goes wrong."""
 
     def __init__(self, message: str, *, offset: int, unknown: str = "") -> None:
         super().__init__(message)

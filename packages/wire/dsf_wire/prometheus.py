@@ -27,7 +27,7 @@ REFUSES_POST: Final = frozenset({405, 501})
 MAX_WARNINGS: Final = 10
 
 RESERVED: Final = frozenset({"query", "start", "end", "step", "time", "timeout", "limit"})
-"""Parameters that are no setting of a source. Most are part of the question. Prometheus cuts off
+"""Parameters that are not settings of a source. Most are part of the question. Prometheus cuts off
 series at ``limit``, so scores would come and go.
 """
 MAX_PARAMETERS: Final = 20

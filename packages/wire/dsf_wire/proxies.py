@@ -179,7 +179,7 @@ def address_of(host: str) -> Address | None:
 
 
 def entry_faults(entries: Iterable[str]) -> Iterator[str]:
-    """What of the entries of a list with commas is no name, address or range.
+    """What of the entries of a list with commas is not a name, address or range.
 
     Empty ones are nothing.
     """

@@ -285,7 +285,7 @@ def encode(summaries: list[ScorerSummary]) -> str:
 def decode(text: str | bytes) -> Decoded:
     """Reads the ConfigMap key; bad entries become problems.
 
-    Raises SummariesError if it is no array.
+    Raises SummariesError if it is not an array.
     """
     entries = _entries(text)
     summaries: list[ScorerSummary] = []

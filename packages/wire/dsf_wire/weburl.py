@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 def is_web_url(url: str) -> bool:
     """Whether this is an http or https URL with a host and a port from 1 to 65535.
 
-    asyncio raises OverflowError, which is no OSError, for a port above that, so check before
+    asyncio raises OverflowError, which is not an OSError, for a port above that, so check before
     connecting.
     """
     try:

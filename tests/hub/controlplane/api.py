@@ -207,7 +207,7 @@ class Client:
         return self.request(method, path, body=body, content_type=media, parameters=parameters)
 
     def delete(self, kind: str, name: str, *, namespace: str | None = None, **options: Any) -> None:
-        """In the background; one that is gone already is no error.
+        """In the background; one that is gone already is not an error.
 
         `options` are those of Kubernetes.
         """

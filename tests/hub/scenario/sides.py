@@ -129,7 +129,7 @@ class Modelled:
             assert key not in self.hub.objects, step
             item = copy.deepcopy(_whole(step))
             if item["kind"] == "Placement":
-                # The API server completes a Placement. What webhooks do is no part of what is
+                # The API server completes a Placement. What webhooks do is not part of what is
                 # compared.
                 item = dict(with_defaults([item])[0])
         else:

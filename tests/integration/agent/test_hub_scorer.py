@@ -172,7 +172,7 @@ async def test_the_default_score_counts_for_each_cluster_alone(scene: Scene) -> 
         scene.store.values |= {"c2": float("nan"), "c1": 12}
         await scene.shows(c1=12)
         assert scene.value("c2") == {"cpu-score": -7}, (
-            "a series without a usable value is no absence"
+            "a series without a usable value is not an absence"
         )
 
 

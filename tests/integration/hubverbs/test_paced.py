@@ -72,7 +72,7 @@ def settled(*moves: Object, where: str = "c2") -> list[Object]:
 
 
 def test_status_speaks_of_the_scores_that_people_wrote(serve: Serve, run: Run) -> None:
-    """The items of moves are no scores: nobody misses one, and none of them flips a decision."""
+    """The items of moves are not scores: nobody misses one, and none of them flips a decision."""
     hub = serve(settled(moves_score("c3", web=50)))
     text = run(hub, "status").stdout
     assert "\n  argocd/web: c2 of 4 eligible clusters\n" in text

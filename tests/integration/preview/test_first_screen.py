@@ -84,7 +84,7 @@ def test_a_move_is_told_with_its_reason(fleet: GitFleet, scores: Path, run: Run)
 def test_a_new_application_comes_with_placement_scores_and_stickiness(
     fleet: GitFleet, scores: Path, run: Run
 ) -> None:
-    """It is no move from nowhere."""
+    """It is not a move from nowhere."""
     new = application("shop", region="us", stickiness=20)
     fleet.write("apps/shop.yaml", new)
     screen = first_screen(fleet, run, "--scores", scores)

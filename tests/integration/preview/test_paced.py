@@ -250,7 +250,7 @@ def test_only_refuges_that_change_are_shown(tmp_path: Path, run: Run) -> None:
 def test_a_paced_application_that_loses_its_cluster_is_told_by_the_scores_that_people_wrote(
     tmp_path: Path, run: Run
 ) -> None:
-    """Items of moves are no scores, and sums that contain them tell a reviewer nothing."""
+    """Items of moves are not scores, and sums that contain them tell a reviewer nothing."""
     fleet = herd_fleet(tmp_path / "fleet", stickiness=20, region="eu")
     clusters = (cluster(name, "us" if name == "c1" else "eu") for name in HERD)
     fleet.write("clusters/fleet.yaml", *clusters, FLEET)

@@ -104,7 +104,7 @@ async def test_pages_then_changes(hub: ObjectHub) -> None:
 async def test_a_watch_that_ends_begins_with_a_new_list_only_if_it_must(
     hub: ObjectHub, refusals: list[int], watches: list[Any], lists: int
 ) -> None:
-    """A list that says the same is no news."""
+    """A list that says the same is not news."""
     holds(hub, a=1, b=2)
     hub.refusals["WATCH things"] = refusals
     hub.watches = [*watches, [event("MODIFIED", "a", 9), HANG]]

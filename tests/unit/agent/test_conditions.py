@@ -111,7 +111,7 @@ async def test_a_scorer_that_never_had_a_score_gets_an_object_without_items_at_o
 
 @pytest.mark.parametrize("edited", [True, False])
 async def test_after_an_edit_the_author_waits_for_seconds(edited: bool) -> None:
-    """A restart of the process is no edit: all agents of a fleet may restart at once."""
+    """A restart of the process is not an edit: all agents of a fleet may restart at once."""
     hub = Hub()
     async with publishing(hub) as running:
         offer(running.publication("cpu"), ["c1"])

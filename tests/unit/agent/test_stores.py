@@ -154,7 +154,7 @@ async def test_a_directory_that_cannot_be_written_is_a_failure_of_the_write(tmp_
 async def test_an_invalid_file_is_replaced_and_hides_no_other(
     tmp_path: Path, content: bytes
 ) -> None:
-    """A damaged file, or a file of another program, is no failure of a scorer."""
+    """A damaged file, or a file of another program, is not a failure of a scorer."""
     store = _store(tmp_path)
     await store.write("other", scorer="m", values={"a": 3}, valid_until=2e9, condition=HAS_SCORES)
     (tmp_path / "s.yaml").write_bytes(content)

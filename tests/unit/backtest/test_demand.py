@@ -59,7 +59,7 @@ def test_where_a_lower_score_is_better_an_arrival_raises_it() -> None:
     found = _measured(moves, _columns(moves, takes=-6), weight=-1)
     assert found is not None
     assert found.mean == 6.0
-    assert _measured(moves, _columns(moves, takes=6), weight=-1) is None, "it is no load that helps"
+    assert _measured(moves, _columns(moves, takes=6), weight=-1) is None, "no load helps"
 
 
 def test_few_cases_and_noise_say_nothing() -> None:

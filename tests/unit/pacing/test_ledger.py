@@ -154,7 +154,7 @@ def test_without_room_the_holds_go_that_end_first_and_a_stop_never_goes() -> Non
     assert ledger.moves == (under_way,)
     assert (ledger.decided, ledger.returns, ledger.stopped_since) == ({}, (NOW, NOW), NOW)
     assert ledger.holds == holds[-len(ledger.holds) :]
-    assert ledger.omitted == 0, "holds are no moves that somebody must count"
+    assert ledger.omitted == 0, "holds are not moves that somebody must count"
     small = whole.fitted(200, kept=3600)
     assert (small.moves, small.holds, small.stopped_since) == ((under_way,), (), NOW)
 

@@ -49,7 +49,7 @@ def namespace(name: str) -> dict[str, Any]:
         ),
         ("http://api", [ports(443, 6443), namespace("dynamic-scoring")]),
         ("http://api.scoring:8000", [ports(443, 6443, 8000), namespace("scoring")]),
-        # A namespace that is called svc, and a domain with such a label: before it is no namespace.
+        # A namespace that is called svc, and a domain with such a label, which is not a namespace.
         ("http://api.svc:8000", [ports(443, 6443), namespace("svc")]),
         ("http://api.svc.example.com:8000", [ports(443, 6443, 8000)]),
         ("https://scores.example.com/x", [ports(443, 6443)]),

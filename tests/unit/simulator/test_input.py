@@ -119,7 +119,7 @@ def test_explain_wants_a_known_cluster() -> None:
     "spec", [{"prioritizerPolicy": 7}, {"tolerations": [7]}, {"decisionStrategy": 7}]
 )
 def test_defaults_refuse_other_shapes(spec: dict[str, Any]) -> None:
-    """A spec that is no Placement's is named."""
+    """A spec that is not a Placement's is named."""
     with pytest.raises(SimulatorInputError, match="spec is not shaped as a Placement's"):
         with_defaults([placement(**spec)])
 

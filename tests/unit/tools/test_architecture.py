@@ -69,7 +69,7 @@ def test_boxes_are_inside_of_a_group_and_beside_each_other() -> None:
     [
         ("lines: [moves at a pace]", "lines: [moves at a pace that people set]", "needs a width"),
         ("lines: [moves at a pace]", "lines: [a, b, c]", "need a height of 92, not 66"),
-        ("source: agent", "source: agnet", "names 'agnet', which is no box"),
+        ("source: agent", "source: agnet", "names 'agnet', which is not a box"),
         ("source: agent", "source: application", "its boxes share no side"),
         ("at: 262", "at: 600", "its boxes share no side"),
         ("label: pulls", "lable: pulls", "unknown field `lable`"),

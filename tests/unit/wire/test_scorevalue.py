@@ -109,7 +109,7 @@ def test_what_is_not_finite_is_an_error(raw: float) -> None:
 
 
 def test_a_range_as_wide_as_floats_are_gives_its_limits() -> None:
-    """Where the quotient is no number any more, the limit on that side counts."""
+    """Where the quotient is not a number any more, the limit on that side counts."""
     widest = _range(-1e308, 1e308)
     assert map_score(-1.79e308, widest).value == 1
     assert map_score(1.79e308, widest).value == 100

@@ -10,7 +10,7 @@ from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import name_of
 
-# An HTTP date has whole seconds, and an answer can be slow. Less than this is no finding.
+# An HTTP date has whole seconds, and an answer can be slow. Less than this is not a finding.
 CLOCK_WARNING_SECONDS: Final = 30.0
 CLOCK_ERROR_SECONDS: Final = 300.0
 """A short TTL is 900 s, so this costs a third of it, and certificates start to be rejected."""

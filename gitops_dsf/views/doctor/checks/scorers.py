@@ -96,7 +96,7 @@ def _scorer(facts: DoctorFacts, view: ScorerView) -> Iterator[DoctorFinding]:
     synced = view.scorer.condition("ConfigSynced")
     if facts.is_upstreams:
         yield from _by_both(view, describe)
-    # Only the hub asks: agents may reach an API that the hub does not, so this is no error.
+    # Only the hub asks: agents may reach an API that the hub does not, so this is not an error.
     elif view.scorer.health == "Inactive" and not view.scorer.scored_by_query:
         yield warning(
             f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}",

@@ -187,7 +187,7 @@ def test_whatever_happens(steps: list[Any]) -> None:
 
 
 async def test_the_sequences_do_delete(scene: MoveHub) -> None:
-    """So that the test above is no test of nothing."""
+    """So that the test above is not a test of nothing."""
     async with scene.hub.api() as api:
         world, deleter = World(hub=scene.hub, scene=scene), deleter_of(api)
         scene.copy("a")

@@ -39,7 +39,7 @@ async def test_a_request_is_opened_superseded_and_withdrawn(
         scene.pages.pages["/cpu/config"] = page("cpu_score")
         await working.until(lambda: not forge.opened() and not scene.proposals, "withdrawn")
         await working.until(lambda: working.count("locks", "withdrawn") == 1, "it is counted")
-        # What we closed ourselves is no refusal: the same content may come again.
+        # What we closed ourselves is not a refusal: the same content may come again.
         scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
         await working.until(lambda: len(forge.opened()) == 1, "offered again")
     assert [pull.state for pull in forge.pulls] == ["closed", "closed", "open"]

@@ -70,7 +70,7 @@ async def test_conditions_are_in_the_configmap_and_the_object_is_upstreams(
 
 
 async def test_two_writers_never_take_turns(hub: UpstreamHub) -> None:
-    """Whatever upstream's controller writes stays, and is no reason to write the ConfigMap."""
+    """Whatever upstream's controller writes stays, and is not a reason to write the ConfigMap."""
     hub.upstreams_score("c1")
     hub.upstreams_score("c2")
     async with leading(hub, delivery=UPSTREAM) as leader:

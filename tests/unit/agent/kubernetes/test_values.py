@@ -139,7 +139,7 @@ def test_extended_resources_have_a_series_each() -> None:
 def test_a_resource_that_went_away_is_zero_and_has_no_ratio() -> None:
     """A node whose device plug-in stopped still names the resource.
 
-    Huge pages are no extended resource.
+    Huge pages are not an extended resource.
     """
     found = totals(
         node(

@@ -44,7 +44,7 @@ def test_one_item_in_place_of_a_list(right: str, wrong: str, hint: str) -> None:
     [
         # Not one name: nobody knows how many items are meant.
         ("[global]", '"global, edge"', "clusterSets: ManagedClusterSets to choose from"),
-        # A text is no item of a list of objects, and neither is an object with other fields.
+        # A text is not an item of a list of objects, and neither is an object with other fields.
         ("[{scorer: cpu}]", "cpu", "scores: "),
         ("[{scorer: cpu}]", "{cpu: 2}", "scores: "),
         ("[global]", "{name: global}", "clusterSets: ManagedClusterSets to choose from"),

@@ -1009,7 +1009,7 @@ FINE: dict[str, tuple[str, Given]] = {
         "maintenance",
         maintained({"name": "next", "action": "Drain", "changes": 60.0}, late=False),
     ),
-    "clusters of argocd-agents, and one that is no ManagedCluster": (
+    "clusters of argocd-agents, and one that is not a ManagedCluster": (
         "argocd-agent",
         agents(*map(agent_secret, ("cluster1", "edge-7")), mapping="true"),
     ),
