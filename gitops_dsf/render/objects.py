@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import PART_OF_LABEL, SYNC_WAVE
-from gitops_dsf.repository.load import Document, load_text
+from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.reconciler import Reconciler
 from gitops_dsf.repository.model.repository import Agent, HubScorer
 
@@ -125,10 +125,12 @@ def filled(file: str, **values: Any) -> list[Object]:  # noqa: ANN401 - plain da
 
     `${name}` alone becomes the value of that name, and inside of a text its text. Where the value
     is None the field or item goes. A list as an item becomes items.
+
+    The objects share what has no hole, so nothing inside of them may be changed.
     """
     objects: list[Object] = []
-    for document in _documents(file):
-        rendered: Object = _filled(document.data, values)
+    for template in _templates(file):
+        rendered = _filled_mapping(template, values)
         # A file may hold another thing than objects, such as the configuration of a receiver.
         if "metadata" in rendered:
             rendered["metadata"] = metadata(**rendered["metadata"])
@@ -136,15 +138,46 @@ def filled(file: str, **values: Any) -> list[Object]:  # noqa: ANN401 - plain da
     return objects
 
 
+class _Fixed(NamedTuple):
+    """A part of a template without a hole. It is the same in all objects."""
+
+    content: Any
+
+
 @cache
-def _documents(file: str) -> Sequence[Document]:
+def _templates(file: str) -> Sequence[Mapping[str, Any]]:
+    """The documents of a file, in which every part without a hole is marked.
+
+    Most parts have none, and a fleet fills in the same files many times.
+    """
     loaded = load_text((_MANIFESTS / file).read_text("utf-8"), file=file)
     if loaded.diagnostics:
         raise ValueError(loaded.diagnostics)
-    return loaded.documents
+    templates = []
+    for document in loaded.documents:
+        templates.append({key: _marked(value) for key, value in document.data.items()})
+    return templates
+
+
+def _marked(value: Any) -> Any:  # noqa: ANN401 - plain data
+    """The value as `_Fixed` if it has no hole, else with its parts marked."""
+    if isinstance(value, dict):
+        marked: Any = {key: _marked(part) for key, part in value.items()}
+        parts = marked.values()
+    elif isinstance(value, list):
+        marked = parts = list(map(_marked, value))
+    elif isinstance(value, str) and _HOLE.search(value):
+        return value
+    else:
+        return _Fixed(value)
+    if all(isinstance(part, _Fixed) for part in parts):
+        return _Fixed(_filled(marked, {}))
+    return marked
 
 
 def _filled(value: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - plain data
+    if isinstance(value, _Fixed):
+        return value.content
     if isinstance(value, dict):
         return _filled_mapping(value, values)
     if isinstance(value, list):
