@@ -15,11 +15,11 @@ from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.snapshots.snapshot import HubData
 from gitops_dsf.output import unwanted
-from gitops_dsf.render.tree import paths
 from gitops_dsf.repository.load import Known
 from gitops_dsf.repository.revision.base import Base, find_base
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.preview.page import preview_comment, preview_text
+from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.build import Comparison, Preview, compare, differs
 from gitops_dsf.views.preview.placements import resources_ranked
 
@@ -122,9 +122,9 @@ def _foreign_files(before: Side, after: Side) -> tuple[str, ...]:
     # With mode Branch, Argo CD reads another branch, which `ci publish` checks for such files.
     if after.fleet is None or after.fleet.repository.spec.output.mode != "Directory":
         return ()
-    rendered = paths(after.fleet)
+    rendered = applied(after.fleet).paths
     if before.fleet is not None:
-        rendered = rendered | paths(before.fleet)
+        rendered = rendered | applied(before.fleet).paths
     return unwanted(after.files, rendered)
 
 

@@ -5,7 +5,7 @@ copies. Not guaranteed: that the files fit the limits of OCM and Argo CD (`rende
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_dsf.canonicalyaml import emit
@@ -56,7 +56,7 @@ class RenderedTree:
 def render(fleet: CheckedFleet) -> RenderedTree:
     """Renders every file of a fleet, INVENTORY included."""
     files: dict[str, Parts] = {}
-    for path, rendered in shared_objects(fleet).items():
+    for path, rendered in shared_objects(fleet, delivery(fleet)).items():
         files[path] = (HEADER, emit(rendered).encode())
     _add_works(files, fleet)
     for path, cluster in _hub_rights(fleet):
@@ -69,16 +69,17 @@ def render(fleet: CheckedFleet) -> RenderedTree:
     return RenderedTree(files=files)
 
 
-def shared_objects(fleet: CheckedFleet) -> dict[str, Object]:
+def shared_objects(fleet: CheckedFleet, delivered: Iterable[Object]) -> dict[str, Object]:
     """Objects by path, without those of single clusters.
 
-    `diff` compares these, and no bytes are rendered.
+    `diff` compares these, and no bytes are rendered. `delivered` are the objects of `delivery`,
+    which some verbs need without the others.
     """
     by_path: dict[str, Object] = {}
     repository = fleet.repository
     for rendered in platform(fleet):
         _add(by_path, "platform", rendered)
-    for rendered in delivery(fleet):
+    for rendered in delivered:
         _add(by_path, "delivery", rendered, home=repository.spec.argocd.namespace)
     for rendered in _hub_programs(fleet):
         _add(by_path, "reconciler", rendered, home=repository.spec.hub_namespace)
@@ -109,9 +110,12 @@ def bootstrap_objects(fleet: CheckedFleet) -> Iterator[Object]:
     return bootstrap(fleet.repository, _directories(fleet), further=sorted(further))
 
 
-def paths(fleet: CheckedFleet) -> frozenset[str]:
-    """The path of every file of a fleet, without rendering any."""
-    names = set(shared_objects(fleet))
+def paths(fleet: CheckedFleet, shared: Iterable[str]) -> frozenset[str]:
+    """The path of every file of a fleet, without rendering any.
+
+    `shared` are the paths of `shared_objects`.
+    """
+    names = set(shared)
     for work in fleet.works:
         for kind in ("manifestwork", *CLUSTER_KINDS):
             names.add(f"{_base(work)}.{kind}.yaml")

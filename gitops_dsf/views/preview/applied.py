@@ -12,7 +12,8 @@ from typing import Any
 from gitops_dsf.hub.application_sets import placements_followed
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.delivery import delivery
-from gitops_dsf.render.tree import shared_objects
+from gitops_dsf.render.objects import Object
+from gitops_dsf.render.tree import paths, shared_objects
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
 
 Manifest = Mapping[str, Any]
@@ -26,14 +27,19 @@ class AppliedObjects:
     fleet: CheckedFleet
 
     @cached_property
-    def delivered(self) -> tuple[Manifest, ...]:
+    def delivered(self) -> tuple[Object, ...]:
         """ManagedClusterSetBindings, Placements and ApplicationSets as Argo CD would apply them."""
         return tuple(delivery(self.fleet))
 
     @cached_property
     def objects(self) -> Mapping[str, Manifest]:
         """Rendered objects by path, without those of single clusters."""
-        return shared_objects(self.fleet)
+        return shared_objects(self.fleet, self.delivered)
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The path of every file in rendered/."""
+        return paths(self.fleet, self.objects)
 
     @cached_property
     def placements(self) -> Mapping[str, Manifest]:

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from gitops_dsf.hub.scores import score_of
+from gitops_dsf.render.tree import shared_objects
 from tests.integration.preview.gitfleet import (
+    FLEET,
     GitFleet,
     Run,
     application,
@@ -26,6 +29,16 @@ def test_nothing_changed(fleet: GitFleet, scores: Path, run: Run) -> None:
     assert found["comparison"]["moves"] == []
     assert found["comparison"]["warnings"] == []
     assert 290 <= found["hub"]["ageSeconds"] <= 400
+
+
+def test_each_side_is_rendered_once(fleet: GitFleet, scores: Path, run: Run) -> None:
+    fleet.write("clusters/fleet.yaml", cluster("eu-1", "eu"), cluster("us-1", "us"), FLEET)
+    with mock.patch(
+        "gitops_dsf.views.preview.applied.shared_objects", wraps=shared_objects
+    ) as rendering:
+        found = run.compared(fleet, "--scores", scores)
+    assert found["summary"]["clusters"]["left"] == ["eu-2"]
+    assert rendering.call_count == 2
 
 
 def test_a_new_weight_moves_the_application_by_its_scores(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.render.tree import paths
+from gitops_dsf.views.preview.applied import applied
 from tests.support.rendering import application, objects, on_hub, placement, rendered, scorer
 
 Object = dict[str, Any]
@@ -173,7 +173,7 @@ def test_the_paths_of_a_tree_are_known_without_rendering_it(tmp_path: Path, mode
     )
     assert result.fleet is not None
     assert result.tree is not None
-    assert paths(result.fleet) == result.tree.files.keys()
+    assert applied(result.fleet).paths == result.tree.files.keys()
 
 
 def test_the_projects_take_applications_of_argocds_namespace_only(tree: Tree) -> None:

@@ -8,7 +8,6 @@ from gitops_dsf.hub.names import WORK_NAME
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.argocd import BOOTSTRAP
-from gitops_dsf.render.tree import paths
 from gitops_dsf.render.works import WORKS
 from gitops_dsf.views.preview.applied import Manifest, applied
 from gitops_dsf.wording import names_text
@@ -106,7 +105,7 @@ def _empty_directory_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterato
     Argo CD never syncs an Application to nothing by itself (allowEmpty), so that a mistake in git
     deletes nothing.
     """
-    files = paths(head)
+    files = applied(head).paths
     for directory in sorted(_filled_directories(base) - _filled_directories(head)):
         # With fewer shards the README of a directory goes, and the Application that reads it.
         if f"{directory}/README.md" in files:
@@ -120,7 +119,7 @@ def _empty_directory_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterato
 def _filled_directories(fleet: CheckedFleet) -> frozenset[str]:
     """The directories of works that have an object."""
     directories = set()
-    for path in paths(fleet):
+    for path in applied(fleet).paths:
         if path.startswith(WORKS):
             directory, _, name = path.partition("/")
             if name != "README.md":
