@@ -196,16 +196,22 @@ class Repository:
 
         Raises RevisionError outside of a repository.
         """
-        # A revision comes from the command line, and may begin like an option. ^{commit} makes a
-        # tag the commit that it names.
-        completed = self.attempt(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+        return self.commits([revision])[0]
+
+    def commits(self, revisions: Sequence[str]) -> list[str | None]:
+        """The commit of each revision; None for one that there is not. Git is started once.
+
+        Raises RevisionError outside of a repository.
+        """
+        # A revision comes from the command line. It may begin like an option, and git looks for
+        # none in its input, of which each line is a revision. ^{commit} makes a tag the commit
+        # that it names.
+        lines = [f"{revision}^{{commit}}".replace("\n", " ") for revision in revisions]
+        answer = self.run(
+            "cat-file", "--batch-check=%(objectname)", stdin=os.fsencode("\n".join(lines) + "\n")
         )
-        if completed.returncode == 0:
-            return completed.stdout.decode().strip()
-        # Outside of a repository it fails, too, as if there were no such commit.
-        self.text("rev-parse", "--git-dir")
-        return None
+        # Without a commit git answers with the line, and "missing" or "ambiguous" behind it.
+        return [None if " " in line else line for line in os.fsdecode(answer).splitlines()]
 
 
 def _environment() -> dict[str, str]:

@@ -54,10 +54,9 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
             " its variable is set"
         )
     repository = Repository(directory=directory)
-    commit = repository.commit(revision)
+    commit, own = repository.commits([revision, head])
     if commit is None:
         raise RevisionError(_not_here(repository, revision))
-    own = repository.commit(head)
     if own is None:
         # A branch without commits has nothing in common with the revision.
         return Base(repository=repository, commit=commit, revision=revision)

@@ -359,7 +359,7 @@ def test_a_preview_starts_few_processes(
 
     monkeypatch.setattr(subprocess.Popen, "__init__", counted)
     run("diff", fleet.path, "--base", "main")
-    of_the_base = ["rev-parse", "rev-parse", "rev-parse", "ls-tree", "cat-file", "check-attr"]
+    of_the_base = ["cat-file", "rev-parse", "ls-tree", "cat-file", "check-attr"]
     assert started == [*of_the_base, "ls-files", "check-attr"]
 
 
