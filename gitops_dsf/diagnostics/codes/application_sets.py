@@ -61,9 +61,8 @@ TEMPLATED_PROJECT = Code(
     Severity.ERROR,
     "templated project",
     explanation="""
-        The project of an Application decides what it may deploy and where. With a template in
-        it, whoever controls the parameters chooses the permissions. Write the name of the
-        project.
+        The project of an Application decides what it may deploy and where. With a template in it,
+        anyone who controls the parameters chooses the permissions. Write the name of the project.
         """,
     bad="""
         # apps/set.yaml

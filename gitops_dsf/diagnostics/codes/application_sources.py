@@ -6,12 +6,12 @@ from gitops_dsf.diagnostics.code import Code
 SOURCE_PATH = Code(
     "DSF335",
     Severity.ERROR,
-    "path outside of the repository",
+    "path outside the repository",
     explanation="""
-        The path leads out of the repository, is absolute, or has backslashes. Argo CD refuses
-        the Application. A path is relative to the root of the repository, with `/` between
-        folders. This holds for sources of applications and ApplicationSets, and for
-        `spec.git.path` of gitops-dsf.yaml.
+        The path leads outside the repository, is absolute, or has backslashes. Argo CD refuses the
+        Application. A path is relative to the root of the repository, with `/` between folders.
+        This holds for sources of applications and ApplicationSets, and for `spec.git.path` of
+        gitops-dsf.yaml.
         """,
     bad="""
         # apps/web.yaml
@@ -34,12 +34,11 @@ REPOSITORY_URL = Code(
     Severity.ERROR,
     "repoURL that Argo CD cannot fetch",
     explanation="""
-        Argo CD cannot fetch a repository from this URL and reports the Application as invalid.
-        Git URLs have `https`, `http`, `ssh`, `git` or `file`, or the form
-        `git@host:owner/repository.git`; OCI URLs have `oci://`. The rule holds wherever a URL
-        is named: in the sources of applications and ApplicationSets, in their generators'
-        templates, in git generators, and in `drySource`. What an action of a template writes is
-        not judged.
+        Argo CD cannot fetch a repository from this URL and reports the Application as invalid. Git
+        URLs have `https`, `http`, `ssh`, `git` or `file`, or the form
+        `git@host:owner/repository.git`; OCI URLs have `oci://`. The rule holds wherever a URL is
+        named: in the sources of applications and ApplicationSets, in their generators' templates,
+        in git generators, and in `drySource`. What an action of a template writes is not checked.
         """,
     bad="""
         # apps/web.yaml
@@ -62,10 +61,9 @@ AMBIGUOUS_SOURCE = Code(
     Severity.ERROR,
     "source with contradicting fields",
     explanation="""
-        The source says two things of which Argo CD takes one. It refuses two sources with one
-        `ref`, and more than one of `helm`, `kustomize`, `directory` and `plugin`. Beside
-        `sources`, which it takes alone, `source` is a warning. With `chart`, it does not read
-        `path`.
+        Fields of the source contradict each other. Argo CD refuses two sources with the same `ref`,
+        and more than one of `helm`, `kustomize`, `directory` and `plugin`. It ignores `path` beside
+        `chart`, and `source` beside `sources`, which is a warning.
         """,
     bad="""
         # apps/web.yaml

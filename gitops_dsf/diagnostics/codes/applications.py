@@ -106,9 +106,9 @@ OWN_APPLICATION = Code(
     Severity.ERROR,
     "Application named like one of rendered/argocd",
     explanation="""
-        No ApplicationSet owns the Applications of `rendered/argocd`. Argo CD lets one that
-        generates such a name replace source and project of the Application, and the fleet
-        repository is no longer applied. Choose another name.
+        No ApplicationSet owns the Applications of `rendered/argocd`. An ApplicationSet that
+        generates the same name would replace their source and project, and the fleet repository
+        would no longer be applied. Choose another name.
         """,
     bad="""
         # clusters/second.yaml
@@ -186,13 +186,13 @@ PLATFORM_PROJECT = Code(
     Severity.ERROR,
     "application in an AppProject of the platform",
     explanation="""
-        The AppProjects of the platform, `spec.argocd.project` of gitops-dsf.yaml and the same
-        with `-works`, may deploy with its rights on every cluster. Whoever may push any branch
-        of the fleet repository would have them, because an AppProject cannot be limited to a
-        branch. The rule holds wherever a project is named: in applications, and in the
-        template, the generators' templates and the `templatePatch` of ApplicationSets. [The hub
-        refuses it, too](docs/operate/security.md#what-a-merged-file-may-do). Write an AppProject
-        of the application's own team.
+        The AppProjects of the platform, `spec.argocd.project` of gitops-dsf.yaml and the same with
+        `-works`, may deploy with its rights on every cluster. Anyone who can push a branch of the
+        fleet repository would have those rights, because an AppProject cannot be limited to a
+        branch. The rule holds wherever a project is named: in applications, and in the template,
+        the generators' templates and the `templatePatch` of ApplicationSets. [The hub refuses it,
+        too](docs/operate/security.md#what-a-merged-file-may-do). Write an AppProject of the
+        application's own team.
         """,
     bad="""
         # apps/web.yaml

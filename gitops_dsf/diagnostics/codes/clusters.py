@@ -30,8 +30,8 @@ UNKNOWN_SCORE = Code(
     Severity.ERROR,
     "mask for an unknown score",
     explanation="""
-        The mask names a score that no scorer publishes, so it keeps nothing off. Masks name
-        scores (`scoring.params.name`), not scorers.
+        The mask names a score that no scorer publishes, so it has no effect. Masks name scores
+        (`scoring.params.name`), not scorers.
         """,
     bad="""
         # config/masks.yaml

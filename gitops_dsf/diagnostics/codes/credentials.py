@@ -8,9 +8,9 @@ URL_CREDENTIALS = Code(
     Severity.ERROR,
     "credentials inside a URL",
     explanation="""
-        The URL contains a user, a password or a parameter such as `?token=...`. Everybody who
-        can read the repository can use it, and URLs also end up in logs. Put the credentials
-        into a Secret on the spoke, and name the Secret with `auth`.
+        The URL contains a user, a password or a parameter such as `?token=...`. Anyone who can read
+        the repository can use them, and URLs also end up in logs. Put the credentials into a Secret
+        on the spoke, and name the Secret with `auth`.
         """,
     bad="""
         # scorers/cpu.yaml
@@ -30,10 +30,10 @@ SECRET_IN_YAML = Code(
     Severity.ERROR,
     "secret written into the repository",
     explanation="""
-        The value looks like a secret by the name of its field, or by its form, such as that of
-        a token or a private key. Everybody who can read the repository, its clones and its
-        backups can use it. Put it into a Secret on the spoke and name that, and replace the
-        secret, because git keeps the old commit.
+        The value looks like a secret by the name of its field, or by its form, such as that of a
+        token or a private key. Anyone who can read the repository, its clones and its backups can
+        use it. Put it into a Secret on the spoke and refer to that. Then replace the secret itself,
+        because git keeps the old commit.
         """,
     bad="""
         # scorers/cpu.yaml
@@ -55,10 +55,10 @@ RESERVED_SECRET = Code(
     "Secret that no scorer may send",
     explanation="""
         The Secret holds credentials of OCM, of a registry or of git, and any author of a scorer
-        could send it to a host of theirs. Reserved are `*-hub-kubeconfig`,
+        could send it to a host of their own. The reserved Secrets are `*-hub-kubeconfig`,
         `bootstrap-hub-kubeconfig*`, `*-client-cert`, `gitops-dsf-agent*`,
-        `open-cluster-management-*`, every `imagePullSecrets`, and on the hub `gitSecret`.
-        Scorers on the hub may use only the Secrets that `spec.hubScorer.secrets` lists.
+        `open-cluster-management-*`, every `imagePullSecrets`, and on the hub `gitSecret`. Scorers
+        on the hub may use only the Secrets that `spec.hubScorer.secrets` lists.
         `spec.reconciler.configCredentials` may not list a reserved Secret either.
         """,
     bad="""
@@ -80,7 +80,7 @@ TOKEN_IN_CLEAR = Code(
     Severity.ERROR,
     "token over plain http",
     explanation="""
-        A token over plain http can be read by everybody on the way. Inside of a cluster
+        A token over plain http can be read by anyone on the network path. Inside a cluster
         (`*.svc`, `*.svc.cluster.local`, names without a dot) http is accepted, because most
         services there have no certificate. The same holds for `tokenURL`. Write an https URL.
         """,
@@ -106,11 +106,10 @@ TOKEN_IN_CLEAR = Code(
 POD_TOKEN_OUTSIDE = Code(
     "DSF128",
     Severity.ERROR,
-    "token of the agent's pod for a host outside of the cluster",
+    "token of the agent's pod for a host outside the cluster",
     explanation="""
-        The token of the agent's pod is valid for the API server of its cluster, too. A host
-        outside of the cluster could use it there. Name a token of its own with
-        `tokenSecretRef`.
+        The token of the agent's pod is valid for the API server of its cluster, too. A host outside
+        the cluster could use it there. Name a separate token with `tokenSecretRef`.
         """,
     bad="""
         # scorers/cpu.yaml
@@ -163,9 +162,9 @@ SHARED_SECRET = Code(
     Severity.WARNING,
     "one Secret for several hosts",
     explanation="""
-        One Secret goes to several hosts, so each of them can use it at the others. The same
-        holds for access tokens of one client with the same `scopes` and `audience`. Make a
-        Secret for each host.
+        One Secret goes to several hosts, so each of them can use it at the others. The same holds
+        for access tokens of one client with the same `scopes` and `audience`. Create a Secret for
+        each host.
         """,
     bad="""
         # scorers/cpu.yaml
@@ -190,8 +189,8 @@ CERTIFICATE_WITHOUT_TLS = Code(
     Severity.ERROR,
     "client certificate for a host without https",
     explanation="""
-        A client certificate is shown while TLS begins, and with http there is no TLS: the
-        server would never see it. Write an https URL.
+        A client certificate is presented during the TLS handshake. Plain http has none, so the
+        server would never see the certificate. Write an https URL.
         """,
     bad="""
         # config/sources.yaml

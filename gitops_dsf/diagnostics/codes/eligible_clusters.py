@@ -159,7 +159,7 @@ TOO_FEW_CLUSTERS = Code(
 BINDING_NAME = Code(
     "DSF370",
     Severity.ERROR,
-    "binding that is not named as its set",
+    "binding that is not named after its set",
     explanation="""
         OCM's webhook refuses a ManagedClusterSetBinding whose name is not that of its set, so
         the Placements of the namespace could not choose from the set.

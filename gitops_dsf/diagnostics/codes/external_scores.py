@@ -97,13 +97,14 @@ UNDECLARED_SCORE = Code(
 UNKNOWN_MEASUREMENT = Code(
     "DSF378",
     Severity.ERROR,
-    "score of which nobody knows when it has measured a move",
+    "score with no known time to measure a move",
     explanation="""
-        Paced moves and a `demand` assume something about a score until it shows what moved. A
-        scorer says how long that takes. For a score of another add-on write `measuredAfterSeconds`
-        in `spec.externalScores`: for how long its items may still show what was before. The
-        resource-usage-collect add-on looks every 60 seconds. With `delivery.mode:
-        UpstreamController`, a /config that no lock has may set any interval.
+        Paced moves and `demand` correct a score for each move until the score itself shows it. How
+        long that takes is known for a scorer of this repository. For a score of another add-on,
+        write `measuredAfterSeconds` in `spec.externalScores`: for how many seconds its items can
+        still show the state before a move. The resource-usage-collect add-on measures every 60
+        seconds. With `delivery.mode: UpstreamController`, the time is also unknown for a scorer
+        without a lock, because its /config can set any interval.
         """,
     bad="""
         # gitops-dsf.yaml

@@ -52,10 +52,10 @@ BAD_HEADER = Code(
     Severity.ERROR,
     "header that the agent cannot send",
     explanation="""
-        The agent cannot send this header: the name or the value is not valid in HTTP, the
-        header is written twice, or the agent sets it itself, as it does with Host,
-        Authorization, Accept, Accept-Encoding, Content-Type, Content-Encoding, Content-Length
-        and User-Agent. Credentials belong into `auth` or `basicAuth`.
+        The agent cannot send this header: the name or the value is not valid in HTTP, the header is
+        written twice, or the agent sets it itself, as it does with Host, Authorization, Accept,
+        Accept-Encoding, Content-Type, Content-Encoding, Content-Length and User-Agent. Credentials
+        belong in `auth` or `basicAuth`.
         """,
     bad="""
         # config/sources.yaml
@@ -98,11 +98,11 @@ LOCAL_HOST = Code(
 METRICS_OUTSIDE = Code(
     "DSF176",
     Severity.NOTICE,
-    "scoring API outside of the clusters",
+    "scoring API outside the clusters",
     explanation="""
-        The scoring API gets all series that the query returns, and it is outside of the
-        clusters. If that is meant, list its host in `spec.allowedHosts` or
-        `spec.allowedTokenHosts` of gitops-dsf.yaml.
+        The scoring API gets all series that the query returns, and it is outside the clusters. If
+        that is meant, list its host in `spec.allowedHosts` or `spec.allowedTokenHosts` of
+        gitops-dsf.yaml.
         """,
     bad="""
         # scorers/cpu.yaml
@@ -121,11 +121,11 @@ METRICS_OUTSIDE = Code(
 SERVICE_BEHIND_PROXY = Code(
     "DSF178",
     Severity.WARNING,
-    "Service of the cluster that is called through the proxy",
+    "Service of the cluster that is called through a proxy",
     explanation="""
-        The agents use a proxy, and this Service is not excepted by `noProxy`. A proxy outside
-        of the cluster does not know the Service or refuses the request, so no run of the scorer
-        would succeed. Add `.svc` and `.cluster.local` to `noProxy`.
+        The agents use a proxy, and `noProxy` does not exclude this Service. A proxy outside the
+        cluster does not know the Service or refuses the request, so no run of the scorer would
+        succeed. Add `.svc` and `.cluster.local` to `noProxy`.
         """,
     bad="""
         # gitops-dsf.yaml
@@ -152,9 +152,9 @@ BAD_PARAMETER = Code(
     Severity.ERROR,
     "URL parameter that a source cannot have",
     explanation="""
-        The agent sends the query, its time and its range as URL parameters itself. Of two
-        parameters with one name a store reads either, and `limit` would cut off series. Remove
-        the parameter; the hint names the field to write instead.
+        The agent sends the query, its time and its range as URL parameters itself. If a parameter
+        is sent twice, it depends on the store which one it reads, and `limit` would cut off series.
+        Remove the parameter; the hint names the field to write instead.
         """,
     bad="""
         # scorers/mean.yaml
@@ -175,10 +175,10 @@ NO_API = Code(
     Severity.WARNING,
     "URL at which no API answers",
     explanation="""
-        No API answers at this URL. Pages of Prometheus (`/graph`), VictoriaMetrics (`/vmui`)
-        and Grafana (`/explore`) are HTML. The host of a metric source is its base URL, below
-        which the agent finds `/api/v1/query_range` itself. A `path` is taken as it is, so it
-        ends in `/query` or `/query_range`; with `dialect: Other` it may be any.
+        No API answers at this URL. Pages of Prometheus (`/graph`), VictoriaMetrics (`/vmui`) and
+        Grafana (`/explore`) are HTML. The host of a metric source is its base URL, below which the
+        agent finds `/api/v1/query_range` itself. A `path` is used as it is, so it must end in
+        `/query` or `/query_range`; with `dialect: Other` it may be any.
         """,
     bad="""
         # scorers/cpu.yaml

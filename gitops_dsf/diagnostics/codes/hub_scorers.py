@@ -9,8 +9,8 @@ NO_CLUSTER_LABEL = Code(
     "scorer on the hub without a cluster label",
     explanation="""
         A scorer on the hub reads the series of all clusters from one store. It must know which
-        label of a series names the cluster; without it there is nothing to publish a score for.
-        [Scoring on the hub](docs/scores/sources.md#scoring-on-the-hub) explains the labels.
+        label of a series names the cluster; without it, no score can be published. [Scoring on the
+        hub](docs/scores/sources.md#scoring-on-the-hub) explains the labels.
         """,
     bad="""
         # scorers/mean.yaml

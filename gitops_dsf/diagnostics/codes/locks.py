@@ -28,9 +28,9 @@ LOCK_OVERRULES = Code(
     Severity.WARNING,
     "lock that contradicts the spec",
     explanation="""
-        With `configSyncMode: Full`, what the lock says counts. The scorer says something else,
-        which has no effect. Remove the field, or write `configSyncMode: None` if the spec
-        should count.
+        With `configSyncMode: Full`, the value of the lock applies. The scorer has another value,
+        which has no effect. Remove the field, or write `configSyncMode: None` if the value of the
+        scorer should apply.
         """,
     bad="""
         # scorers/cpu.yaml
@@ -112,7 +112,7 @@ LOCK_MOVES_HOST = Code(
 STALE_LOCK = Code(
     "DSF118",
     Severity.WARNING,
-    "lock without a use",
+    "lock that is not used",
     explanation="""
         The lock is not read: its scorer does not exist, has `configSyncMode: None` or no
         scoring API, or has another `configURL` than the lock was taken from. Remove the file,

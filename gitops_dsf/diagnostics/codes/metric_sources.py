@@ -30,8 +30,8 @@ SOURCE_BESIDE_REF = Code(
     Severity.ERROR,
     "field beside a reference to a MetricSource",
     explanation="""
-        With `source.ref` the MetricSource says type, host, path and credentials. Those that the
-        scorer says beside it have no effect. Remove them, or remove `ref`.
+        With `source.ref`, the type, host, path and credentials come from the MetricSource. What the
+        scorer sets as well has no effect. Remove it, or remove `ref`.
         """,
     bad="""
         # scorers/mean.yaml
@@ -53,9 +53,9 @@ SOURCE_LACKING = Code(
     Severity.ERROR,
     "MetricSource without a variant for a cluster",
     explanation="""
-        The MetricSource has no variant that selects this cluster, and the scorer runs there, so
-        its agent would have nothing to ask. Add a variant; one without clusterSelector serves
-        all other clusters.
+        The MetricSource has no variant that selects this cluster, and the scorer runs there, so its
+        agent would have no source to query. Add a variant; one without clusterSelector serves all
+        other clusters.
         """,
     bad="""
         # config/sources.yaml
@@ -79,8 +79,8 @@ UNUSED_SOURCE = Code(
     Severity.WARNING,
     "MetricSource that no scorer names",
     explanation="""
-        No scorer names the MetricSource. It has no effect, and may be the one that a scorer
-        misspells. Name it with `source.ref`, or remove it.
+        No scorer names the MetricSource. It has no effect. A scorer may have misspelled its name.
+        Name it with `source.ref`, or remove it.
         """,
     bad="""
         # scorers/mean.yaml
@@ -102,8 +102,8 @@ DEAD_VARIANT = Code(
     Severity.WARNING,
     "variant of a MetricSource that is never used",
     explanation="""
-        Each cluster uses the first variant that selects it. Earlier variants take all clusters
-        of this one. Move it up, or give it another clusterSelector.
+        Each cluster uses the first variant that selects it. Earlier variants select all clusters of
+        this one. Move it up, or give it another clusterSelector.
         """,
     bad="""
         # config/sources.yaml

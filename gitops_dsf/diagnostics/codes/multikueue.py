@@ -6,7 +6,7 @@ from gitops_dsf.diagnostics.code import Code
 JOBS_COUNT = Code(
     "DSF372",
     Severity.ERROR,
-    "number of clusters with multiKueue",
+    "numberOfClusters together with multiKueue",
     explanation="""
         With `numberOfClusters` OCM takes a cluster out of the decision when another one has a
         better score. Kueue takes back the admission of a job whose cluster leaves the

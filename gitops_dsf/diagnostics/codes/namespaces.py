@@ -91,7 +91,7 @@ PLATFORM_DESTINATION = Code(
     explanation="""
         The application is deployed into one of the [namespaces of the
         platform](#dsf210-cluster-named-like-a-namespace-of-the-platform) other than `default`.
-        Who may write there controls the cluster or the fleet. Choose a namespace of the
+        Anyone who can write there controls the cluster or the fleet. Choose a namespace of the
         application's own.
         """,
     bad="""
@@ -113,12 +113,12 @@ PLACEMENT_NAMESPACE = Code(
     Severity.ERROR,
     "Placement in a namespace of the platform or of a cluster",
     explanation="""
-        The AppProject allows the namespace of each Placement, and all kinds that are rendered
-        in it. So a merged file could put objects into one of the [namespaces of the
-        platform](#dsf210-cluster-named-like-a-namespace-of-the-platform), of which only Argo
-        CD's is allowed, or into the namespace of a cluster. The agents of the cluster have
-        rights there, and it is deleted when the cluster leaves the hub. Write the namespace of
-        the program that reads the decision.
+        The AppProject allows the namespace of each Placement, and all kinds that are rendered in
+        it. So a merged file could put objects into one of the [namespaces of the
+        platform](#dsf210-cluster-named-like-a-namespace-of-the-platform), or into the namespace of
+        a cluster. Of the first, only that of Argo CD is allowed. In the second, the agents of the
+        cluster have rights, and it is deleted when the cluster leaves the hub. Write the namespace
+        of the program that reads the decision.
         """,
     bad="""
         # apps/training.yaml

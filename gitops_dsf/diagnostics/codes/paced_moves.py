@@ -6,12 +6,12 @@ from gitops_dsf.diagnostics.code import Code
 VERIFICATION_WITHOUT_PACE = Code(
     "DSF187",
     Severity.ERROR,
-    "verified moves that nothing could undo",
+    "verified moves that cannot be undone",
     explanation="""
-        `moves.verify` sends an application [back](docs/decisions/verified-moves.md) that does
-        worse on its new cluster. Only the pace can do that: the application needs
-        `placement.numberOfClusters`, a ranking of its own and `spec.pace` in gitops-dsf.yaml. And
-        both copies must stay until the checks have decided, as with `moves.strategy:
+        With `moves.verify`, an application that does worse on its new cluster is [moved
+        back](docs/decisions/verified-moves.md). Only paced moves can do that: the application needs
+        `placement.numberOfClusters`, a ranking of its own and `spec.pace` in gitops-dsf.yaml. Both
+        copies must also stay until the checks have decided, as with `moves.strategy:
         MakeBeforeBreak`.
         """,
     bad="""
@@ -43,11 +43,11 @@ LATE_CHECK = Code(
     Severity.ERROR,
     "check that cannot be decided in time",
     explanation="""
-        A score says how the application does on its new cluster when it has measured nothing
-        else: after the scorer's interval, `publish.minIntervalSeconds`, its range, and the
-        seconds that its query reads. It must then hold for `forSeconds`, and must have been
-        written again, which happens after half of its TTL if it does not change. All of that
-        must fit into `verifySeconds`; otherwise no move could pass.
+        A score says how the application does on its new cluster once it measures nothing from
+        before the move: after the scorer's interval, `publish.minIntervalSeconds`, its range, and
+        the seconds that its query reads. The bound must then hold for `forSeconds`, and the score
+        must be written again, which happens after half of its TTL if it does not change. All of
+        that must fit into `verifySeconds`; otherwise no move could pass.
         """,
     bad="""
         # gitops-dsf.yaml
@@ -78,9 +78,9 @@ CHECK_BY_RANKING = Code(
     Severity.WARNING,
     "check by the score that ranks",
     explanation="""
-        An application goes where the scores that rank it are best. The same score there is good
-        by definition, also when the query is wrong, and a check by it finds little. Verify by
-        something that the ranking does not know, such as the error rate of the application.
+        An application moves to the cluster where its ranking scores are best. There, such a score
+        is good by definition, even if its query is wrong, so a check by it finds little. Verify by
+        a score that does not rank, such as the error rate of the application.
         """,
     bad="""
         # gitops-dsf.yaml
@@ -197,9 +197,9 @@ PACE_FIELD = Code(
     Severity.WARNING,
     "field of paced moves that has no effect",
     explanation="""
-        The field is about paced moves, and this application is not paced: a demand is assumed,
-        and a pace kept, only for applications that choose some of their clusters by a ranking
-        of their own in a repository with `spec.pace`.
+        The field is about paced moves, and this application is not paced. Moves are paced only
+        if gitops-dsf.yaml has `spec.pace`, and the application has a ranking of its own and chooses
+        only some of its eligible clusters.
         """,
     bad="""
         # apps/web.yaml

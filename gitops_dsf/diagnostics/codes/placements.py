@@ -8,10 +8,10 @@ CEL_WITHOUT_SCORE = Code(
     Severity.WARNING,
     "CEL predicate that a cluster without a score passes",
     explanation="""
-        Where a scorer never had a score, its agent writes an AddOnPlacementScore that only says
-        why, without scores. `scores("x")` is then an empty list, for which `all(...)` and
+        For a scorer that never had a score, the agent writes an AddOnPlacementScore that has no
+        scores, only the reason. `scores("x")` is then an empty list, for which `all(...)` and
         `!...exists(...)` hold. Without the object the expression would fail and drop the cluster.
-        Ask for what must be there, as `onMissingScore: Exclude` does.
+        Require what must be there, as `onMissingScore: Exclude` does.
         """,
     bad="""
         # apps/batch.yaml
@@ -124,11 +124,10 @@ CEL_PREDICATE = Code(
     Severity.WARNING,
     "CEL predicate that can drop clusters silently",
     explanation="""
-        OCM drops a cluster on which a CEL expression fails, for instance because the cluster
-        lacks the label, and reports nothing. The expressions are run on the clusters of
-        `clusters/`; what only the hub knows, such as most claims, is not judged. CEL also reads
-        scores that have expired. Guard the field with `has(...)`, and rank by scores with a
-        prioritizer.
+        OCM drops a cluster on which a CEL expression fails, for instance because the cluster lacks
+        the label, and reports nothing. The expressions are run on the clusters of `clusters/`; what
+        only the hub knows, such as most claims, is not checked. CEL also reads scores that have
+        expired. Guard the field with `has(...)`, and rank by scores with a prioritizer.
         """,
     bad="""
         # apps/batch.yaml
@@ -200,9 +199,9 @@ CEL_SYNTAX = Code(
     Severity.ERROR,
     "CEL expression that does not compile, or yields no bool",
     explanation="""
-        The expression does not compile, or yields something else than true or false. OCM
-        refuses the Placement and removes all clusters from its decision, or drops every cluster
-        without a report. Some functions are [not
+        The expression does not compile, or yields something other than true or false. OCM refuses
+        the Placement and removes all clusters from its decision, or drops every cluster without a
+        report. Some functions are [not
         checked](docs/decisions/scheduler.md#what-the-simulator-adds).
         """,
     bad="""
@@ -230,8 +229,8 @@ UNREAD_FIELD = Code(
     Severity.WARNING,
     "field that OCM accepts and ignores",
     explanation="""
-        The CRD of OCM has this field, and none of its controllers reads it, so it has no
-        effect. The hint names what does.
+        The CRD of OCM has this field, but no controller of OCM reads it, so it has no effect. The
+        hint says what to write instead.
         """,
     bad="""
         # apps/batch.yaml

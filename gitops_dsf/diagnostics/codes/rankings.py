@@ -123,10 +123,10 @@ DUPLICATE_COORDINATE = Code(
     Severity.ERROR,
     "score listed twice",
     explanation="""
-        The ranking lists one score twice. OCM adds the weights of an AddOn score, and uses the
-        last weight of a BuiltIn prioritizer; neither is what the list looks like. Keep one
-        entry with the weight that you mean. The same holds for a check in `moves.verify`: two
-        bounds of one score are fine, and the same bound twice is a mistake.
+        The ranking lists one score twice. OCM adds the weights of an AddOn score, and uses the last
+        weight of a BuiltIn prioritizer; neither is what the list suggests. Keep one entry with the
+        weight that you mean. The same holds for a check in `moves.verify`: two bounds of one score
+        are fine, and the same bound twice is a mistake.
         """,
     bad="""
         # apps/web.yaml
@@ -170,10 +170,10 @@ BUILT_IN_REFUSED = Code(
     Severity.ERROR,
     "built-in prioritizer where only scores can rank",
     explanation="""
-        Paced moves and the order of clusters for jobs are decided by scores, with what moves and
-        jobs do to them. OCM's own prioritizers are none: Balance changes with each move of any
-        Placement, and the resources of a cluster are compared with those of the best and the
-        worst eligible one. Rank by scores, or do not pace the application.
+        Paced moves and the order of clusters for jobs are decided by scores, corrected for what
+        moves and jobs do to them. OCM's own prioritizers cannot be corrected: Balance changes with
+        each move of any Placement, and the resources of a cluster are compared with those of the
+        best and the worst eligible one. Rank by scores, or do not pace the application.
         """,
     bad="""
         # gitops-dsf.yaml

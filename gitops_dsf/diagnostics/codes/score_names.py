@@ -8,9 +8,9 @@ DUPLICATE_SCORE = Code(
     Severity.ERROR,
     "score name used twice",
     explanation="""
-        Two scorers publish a score of one name. Both would write the same AddOnPlacementScore
-        in the namespace of a cluster, so Placements would read now the one and now the other.
-        Give each scorer a score name of its own.
+        Two scorers publish a score with the same name. Both would write the same
+        AddOnPlacementScore in the namespace of a cluster, so Placements would read sometimes one
+        score and sometimes the other. Give each scorer a score name of its own.
         """,
     bad="""
         # scorers/mean.yaml
@@ -96,7 +96,7 @@ UNFILLED_PLACEHOLDER = Code(
     explanation="""
         No series of the query keeps this label, so the placeholder is empty in the item names
         unless the scoring API sets the label in its response. Only the author of the API knows
-        that; therefore it is a notice.
+        that, so this is a notice.
         """,
     bad="""
         # scorers/cpu.yaml

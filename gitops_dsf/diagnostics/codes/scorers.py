@@ -55,9 +55,9 @@ UNASKED_SOURCE = Code(
     Severity.WARNING,
     "metric source that is never queried",
     explanation="""
-        The scorer names a metric source or times of a query, and no query. The source is never
-        asked, and the scoring API gets no series. Write the query, or `source.type: None` for
-        an API that needs no metrics.
+        The scorer has a metric source, a range or a step, but no query. The source is never
+        queried, and the scoring API gets no series. Write the query, or `source.type: None` for an
+        API that needs no metrics.
         """,
     bad="""
         # scorers/cpu.yaml

@@ -37,9 +37,9 @@ IMAGE_WITHOUT_DIGEST = Code(
     Severity.ERROR,
     "image without a digest",
     explanation="""
-        With `spec.requireImageDigests` every image names its digest. Whoever may push to the
-        registry can move a tag to another image, and the pods of all clusters would run it.
-        `docker buildx imagetools inspect IMAGE` prints the digest.
+        With `spec.requireImageDigests` every image must name its digest. Anyone who can push to the
+        registry can move a tag to another image, and the pods of all clusters would run it. `docker
+        buildx imagetools inspect IMAGE` prints the digest.
         """,
     bad="""
         # gitops-dsf.yaml
@@ -64,9 +64,9 @@ DEAD_ROLLOUT = Code(
     Severity.WARNING,
     "rollout that has no effect",
     explanation="""
-        For each field of a rollout the first entry counts that selects the cluster and has the
-        field. Earlier entries set this field for all clusters of the entry, so it has no
-        effect. Move the entry up, or give it another clusterSelector.
+        Each field of a rollout comes from the first entry that selects the cluster and has the
+        field. Earlier entries set this field for all clusters of this entry, so it has no effect
+        here. Move the entry up, or give it another clusterSelector.
         """,
     bad="""
         # gitops-dsf.yaml

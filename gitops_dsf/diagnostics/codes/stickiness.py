@@ -32,8 +32,8 @@ NO_STEADY = Code(
     "placement without stickiness",
     explanation="""
         Nothing holds the decision: as soon as another cluster is one point better, the workload
-        moves. Write the points of a lead that is worth a move as `stickiness`, or add the
-        prioritizer Steady to a Placement.
+        moves. Set `stickiness` to the lead, in points, that is worth a move, or add the prioritizer
+        Steady to a Placement.
         """,
     bad="""
         # apps/web.yaml
@@ -52,9 +52,9 @@ UNREACHABLE_STICKINESS = Code(
     Severity.WARNING,
     "stickiness that no score overcomes",
     explanation="""
-        By the `scoreRange` of the scorers no cluster can lead by as many points as the
-        stickiness, so the application stays where it is first, whatever happens. The same holds
-        for a weight of Steady in a Placement. Write a smaller stickiness.
+        With the `scoreRange` of the scorers, no cluster can lead by as many points as the
+        stickiness, so the application always stays on its first cluster. The same holds for a
+        weight of Steady in a Placement. Write a smaller stickiness.
         """,
     bad="""
         # apps/web.yaml

@@ -8,8 +8,8 @@ GO_TEMPLATE = Code(
     Severity.ERROR,
     "template that Argo CD cannot run",
     explanation="""
-        Argo CD cannot parse or run the template. It then generates no Application of the whole
-        ApplicationSet, and those that exist are not updated.
+        Argo CD cannot parse or run the template. It then generates no Application for the whole
+        ApplicationSet, and does not update those that exist.
         """,
     bad="""
         # apps/web.yaml
@@ -30,10 +30,10 @@ GO_TEMPLATE = Code(
 TEMPLATE_PARAMETER = Code(
     "DSF343",
     Severity.ERROR,
-    "parameter that the generator does not give",
+    "parameter that the generator does not provide",
     explanation="""
-        The generator gives no such parameter. Argo CD generates no Application, or leaves the
-        braces as they are. A decision gives `.name`, `.clusterName`, `.server` and `.reason`,
+        The generator provides no such parameter. Argo CD generates no Application, or leaves the
+        braces as they are. A decision provides `.name`, `.clusterName`, `.server` and `.reason`,
         the inventory `.labels` and `.claims`.
         """,
     bad="""
@@ -57,10 +57,10 @@ TEMPLATE_COST = Code(
     Severity.ERROR,
     "template that is expensive for Argo CD",
     explanation="""
-        The template could need much memory or time. All teams share the ApplicationSet
+        The template could need a lot of memory or time. All teams share the ApplicationSet
         controller, [so everybody's deployments would
-        wait](docs/reference/generator.md#templates-in-an-application). Write less into it; it is a
-        warning where the cost depends on parameters.
+        wait](docs/reference/generator.md#templates-in-an-application). Simplify it. It is a warning
+        where the cost depends on parameters.
         """,
     bad="""
         # apps/web.yaml
@@ -127,10 +127,10 @@ CLUSTER_LACKS = Code(
 UNSTABLE_TEMPLATE = Code(
     "DSF367",
     Severity.WARNING,
-    "template with another result each time",
+    "template with a different result each time",
     explanation="""
-        Argo CD fills in the template again whenever it looks at the decision. This function
-        gives another text each time, so the Application would be updated, and synced, again and
+        Argo CD fills in the template again whenever it looks at the decision. This function returns
+        a different text each time, so the Application would be updated, and synced, again and
         again. Write a fixed text.
         """,
     bad="""
