@@ -17,7 +17,7 @@ from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.files import read_text, write_file
 from gitops_dsf.repository.load import SETTINGS_FILE, load_text
-from gitops_dsf.repository.model.apps import ScoredPlacementSpec
+from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.yamledit import YamlFile
 from gitops_dsf.show.findings import summary

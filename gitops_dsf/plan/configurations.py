@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dsf_wire.summary import ScorerSummary
-from gitops_dsf.repository.model.repository import Agent, Egress, OpenTelemetry
+from gitops_dsf.repository.model.agent import Agent, Egress, OpenTelemetry
 from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.resolve.credentials import credentials
 from gitops_dsf.resolve.scorer import EffectiveScorer

@@ -21,11 +21,11 @@ from gitops_dsf.plan.works import (
     hub_scoring,
     on_cluster,
 )
-from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import CarriedItem, Item
 from gitops_dsf.repository.model.foreign import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.scored_application import ScoredApplication
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mask
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.external_scores import ExternalScores

@@ -16,13 +16,10 @@ from gitops_dsf.plan.configurations import (
     hub_configuration,
 )
 from gitops_dsf.plan.summaries import cluster_label, summarise
+from gitops_dsf.repository.model.agent import Agent, AgentServiceMonitor
 from gitops_dsf.repository.model.foreign import ManagedCluster
 from gitops_dsf.repository.model.remote_write import RemoteWrite
-from gitops_dsf.repository.model.repository import (
-    Agent,
-    AgentServiceMonitor,
-    FleetRepositorySpec,
-)
+from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.resolve.inventory import identity_of
 from gitops_dsf.resolve.rollout import entries_of
 from gitops_dsf.resolve.scorer import EffectiveScorer

@@ -16,7 +16,8 @@ from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
 from gitops_dsf.plan.works import AddOnParts
 from gitops_dsf.render import receiver, remotewrite
 from gitops_dsf.render.objects import Object, Wave, filled, metadata, pod_values
-from gitops_dsf.repository.model.repository import FleetRepository, OpenTelemetry
+from gitops_dsf.repository.model.agent import OpenTelemetry
+from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.resolve.rollout import settings_with
 
 ORPHAN = "addon.open-cluster-management.io/deletion-orphan"

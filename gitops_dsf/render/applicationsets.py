@@ -20,7 +20,7 @@ from gitops_dsf.hub.names import (
     TIMEOUT_ANNOTATION,
 )
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
-from gitops_dsf.repository.model.apps import (
+from gitops_dsf.repository.model.scored_application import (
     ApplicationSetOptions,
     ApplicationSource,
     ScoredApplication,

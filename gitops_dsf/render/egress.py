@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from dsf_wire.summary import ScorerSummary
 from gitops_dsf.render.objects import Object, filled
-from gitops_dsf.repository.model.repository import Egress
+from gitops_dsf.repository.model.agent import Egress
 from gitops_dsf.urls.defaults import RECEIVER_ORIGIN
 from gitops_dsf.urls.hosts import is_in_cluster
 

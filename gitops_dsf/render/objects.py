@@ -17,8 +17,8 @@ from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import PART_OF_LABEL, SYNC_WAVE
 from gitops_dsf.repository.load import load_text
+from gitops_dsf.repository.model.agent import Agent, HubScorer
 from gitops_dsf.repository.model.reconciler import Reconciler
-from gitops_dsf.repository.model.repository import Agent, HubScorer
 
 Object = dict[str, Any]
 

@@ -5,13 +5,13 @@ import msgspec
 from gitops_dsf.hub.multikueue import MULTIKUEUE_ANNOTATION
 from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, metadata
-from gitops_dsf.repository.model.apps import (
+from gitops_dsf.repository.model.base import LabelSelector, Requirement
+from gitops_dsf.repository.model.ranking import (
     DecisionGroup,
     DecisionGroups,
     PlacementRules,
     SharedPlacementRules,
 )
-from gitops_dsf.repository.model.base import LabelSelector, Requirement
 from gitops_dsf.resolve.ranked_scores import ResolvedScore
 from gitops_dsf.resolve.rankings import ResolvedPlacement
 

@@ -15,7 +15,8 @@ from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.plan.configurations import Receiver
 from gitops_dsf.render.objects import Object, config_map, filled, prometheus_log_format
-from gitops_dsf.repository.model.repository import Agent, OpenTelemetry, mebibytes
+from gitops_dsf.repository.model.agent import Agent, OpenTelemetry
+from gitops_dsf.repository.model.pods import mebibytes
 
 NAME: Final = "gitops-dsf-otlp"
 """Of the Service that collectors push to, and of the ConfigMap."""

@@ -16,8 +16,8 @@ from gitops_dsf.render.objects import (
     pod_values,
     prometheus_log_format,
 )
+from gitops_dsf.repository.model.agent import Agent
 from gitops_dsf.repository.model.remote_write import RemoteWrite
-from gitops_dsf.repository.model.repository import Agent
 
 NAME: Final = "gitops-dsf-remote-write"
 """Of the StatefulSet, and of the ConfigMap."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.load import Document, FieldPath, value_at
-from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.scored_application import ScoredApplication
 from gitops_dsf.resolve.application_templates import template_paths
 from gitops_dsf.resolve.generators import generators
 

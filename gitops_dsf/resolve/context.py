@@ -6,15 +6,12 @@ from typing import NamedTuple
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.repository.load import FieldPath
-from gitops_dsf.repository.model.apps import (
-    MoveCheck,
-    Score,
-    ScoredApplication,
-    ScoredPlacement,
-)
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
 from gitops_dsf.repository.model.external_scores import AddOnScore
+from gitops_dsf.repository.model.ranking import Score
 from gitops_dsf.repository.model.repository import NO_SETTINGS, FleetRepository, FleetRepositorySpec
+from gitops_dsf.repository.model.scored_application import MoveCheck, ScoredApplication
+from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.external_scores import ExternalScores
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory

@@ -11,9 +11,9 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.load import FieldPath, value_at
-from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawApplicationSet
+from gitops_dsf.repository.model.scored_application import ScoredApplication
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import choosable, eligible
 from gitops_dsf.resolve.generators import followed_placements

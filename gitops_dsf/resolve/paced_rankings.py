@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 
 from gitops_dsf.hub.pace import HOLD_SPAN, PacedRanking, PacedTerm, Verification
-from gitops_dsf.repository.model.apps import Score, ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.repository.model.ranking import Score
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
+from gitops_dsf.repository.model.scored_application import ScoredApplication
 from gitops_dsf.resolve.ranked_scores import ResolvedScore
 from gitops_dsf.resolve.stickiness import MAX_WEIGHT, Weights
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.hub.scorers import counted_span
-from gitops_dsf.repository.model.apps import BuiltInPrioritizer, Score
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.external_scores import AddOnScore
+from gitops_dsf.repository.model.ranking import BuiltInPrioritizer, Score
 from gitops_dsf.repository.model.scorer import DynamicScorerSpec
 from gitops_dsf.resolve.external_scores import ExternalScores
 from gitops_dsf.resolve.scorer import EffectiveScorer

@@ -5,14 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from gitops_dsf.hub.multikueue import MultiKueueOrder
 from gitops_dsf.hub.pace import PacedRanking
-from gitops_dsf.repository.model.apps import (
-    MultiKueue,
-    Ranking,
-    ScoredApplication,
-    ScoredPlacementSpec,
-)
 from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
+from gitops_dsf.repository.model.scored_application import ScoredApplication
+from gitops_dsf.repository.model.scored_placement import MultiKueue, ScoredPlacementSpec
 from gitops_dsf.resolve.external_scores import ExternalScores
 from gitops_dsf.resolve.paced_rankings import (
     hold_weights,

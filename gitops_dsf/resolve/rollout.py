@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from gitops_dsf.repository.model.repository import Agent, RolloutResources
+from gitops_dsf.repository.model.agent import Agent, RolloutResources
 
 
 def entries_of(agent: Agent, labels: Mapping[str, str]) -> tuple[int, ...]:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from gitops_dsf.argocd.gotemplate import Parameters, Read, Trouble, Value, check, reads
 from gitops_dsf.repository.load import Document, FieldPath, value_at
-from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.scored_application import ScoredApplication
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import eligible
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from gitops_dsf.hub.pace import Verification, VerifiedBy
-from gitops_dsf.repository.model.apps import MoveCheck, ScoredApplication
 from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.scored_application import MoveCheck, ScoredApplication
 from gitops_dsf.resolve.ranked_scores import publication_delay
 from gitops_dsf.resolve.scorer import EffectiveScorer
 

@@ -9,7 +9,7 @@ import pytest
 
 from dsf_wire.summary import ScorerSummary
 from gitops_dsf.render.egress import egress_policy
-from gitops_dsf.repository.model.repository import Egress
+from gitops_dsf.repository.model.agent import Egress
 from tests.hub.controlplane.api import ApiError, Client
 from tests.support.rendering import objects, produced, rendered, scorer
 

@@ -15,7 +15,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.applicationsets import application_set
 from gitops_dsf.render.delivery import board_page
 from gitops_dsf.repository.load import value_at
-from gitops_dsf.repository.model.apps import ScoredApplication
+from gitops_dsf.repository.model.scored_application import ScoredApplication
 
 
 def check_set(live: LiveObject, application: ScoredApplication, fleet: CheckedFleet) -> None:

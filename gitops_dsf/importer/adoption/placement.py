@@ -19,7 +19,7 @@ from gitops_dsf.hub.scorers import ScoreKey
 from gitops_dsf.importer.adoption.liveset import NotExpressible
 from gitops_dsf.importer.manifest import ImportedObject
 from gitops_dsf.repository.load import value_at
-from gitops_dsf.repository.model.apps import MAX_STICKINESS
+from gitops_dsf.repository.model.ranking import MAX_STICKINESS
 from gitops_dsf.resolve.raw_placements import WRITTEN_BY_THE_CRD
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import STEADY_POINTS, Weights, choose

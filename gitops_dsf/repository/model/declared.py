@@ -5,7 +5,6 @@ from typing import Generic, TypeAlias, TypeVar
 
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.load import Document, FieldPath
-from gitops_dsf.repository.model.apps import ScoredApplication, ScoredPlacement
 from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API, Authored
 from gitops_dsf.repository.model.foreign import (
     ManagedCluster,
@@ -19,6 +18,8 @@ from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.metric_source import MetricSource
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import ScoreTest
+from gitops_dsf.repository.model.scored_application import ScoredApplication
+from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 

@@ -18,6 +18,10 @@ Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}(Mi|Gi)$")]
 TextT = TypeVar("TextT", bound=str)
 
 
+def mebibytes(quantity: str) -> int:
+    return int(quantity[:-2]) * (1024 if quantity.endswith("Gi") else 1)
+
+
 def each_once(names: list[TextT]) -> list[TextT]:
     """The names, if each is listed once. Raises ValueError.
 

@@ -11,9 +11,9 @@ from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.repository.load import Document, FieldPath, value_at
-from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP, RawPlacement
+from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.generators import (
     GENERATOR,

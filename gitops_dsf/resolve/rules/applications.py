@@ -5,8 +5,8 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import FieldPath, texts_in
-from gitops_dsf.repository.model.apps import Score
 from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.repository.model.ranking import Score
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
 

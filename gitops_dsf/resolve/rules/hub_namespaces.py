@@ -6,9 +6,9 @@ from typing import Final
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.names import HUB_NAMESPACE
 from gitops_dsf.hub.namespaces import owner_on_every_hub
-from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawBinding, RawPlacement
+from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 

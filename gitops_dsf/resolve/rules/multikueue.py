@@ -8,8 +8,8 @@ from gitops_dsf.hub.multikueue import KUEUE_NAMESPACE, MAX_CLUSTERS, OCM_CONTROL
 from gitops_dsf.hub.pace import MAX_TERMS
 from gitops_dsf.hub.resources import KUEUE_GROUP
 from gitops_dsf.repository.load import Document, FieldPath, value_at
-from gitops_dsf.repository.model.apps import MultiKueue, ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.scored_placement import MultiKueue, ScoredPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import eligible
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule

@@ -7,9 +7,10 @@ from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.hub.pace import HOLD_SPAN, MAX_TERMS, MOVES_SCORE
 from gitops_dsf.hub.points import points_of, points_text
 from gitops_dsf.repository.load import FieldPath
-from gitops_dsf.repository.model.apps import Score, ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.external_scores import AddOnScore
+from gitops_dsf.repository.model.ranking import Score
+from gitops_dsf.repository.model.scored_application import ScoredApplication
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.paced_rankings import hold_weights, is_paced, nearest_weights, reach
 from gitops_dsf.resolve.ranked_scores import ranked_by

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import FieldPath
-from gitops_dsf.repository.model.apps import Score
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.foreign import RawPlacement
+from gitops_dsf.repository.model.ranking import Score
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import choosable, eligible
 from gitops_dsf.resolve.ranked_scores import how_zero_wins

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.wording import did_you_mean_one_of

@@ -8,9 +8,9 @@ from pydantic.alias_generators import to_camel
 
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.repository.load import Document, FieldPath, value_at
+from gitops_dsf.repository.model.agent import ROLLOUT_FIELDS
 from gitops_dsf.repository.model.base import Authored, LabelSelector
 from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.label_selectors import invalid
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule

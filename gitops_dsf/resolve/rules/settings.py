@@ -12,9 +12,10 @@ from dsf_wire import __version__
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.published import REGISTRY
 from gitops_dsf.repository.load import SETTINGS_FILE, Document, FieldPath
+from gitops_dsf.repository.model.agent import Resources
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.reconciler import ReconcilerResources
-from gitops_dsf.repository.model.repository import Resources, placeholder_url
+from gitops_dsf.repository.model.repository import placeholder_url
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.label_selectors import KEY_RULE, VALUE_RULE, label_key, label_value
 from gitops_dsf.resolve.rollout import settings_with

@@ -7,8 +7,12 @@ from typing import Final
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.hub.pace import VerifiedBy
 from gitops_dsf.repository.load import FieldPath
-from gitops_dsf.repository.model.apps import MAX_VERIFY_SECONDS, MoveCheck, ScoredApplication
 from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.scored_application import (
+    MAX_VERIFY_SECONDS,
+    MoveCheck,
+    ScoredApplication,
+)
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import eligible
 from gitops_dsf.resolve.rules.registry import rule

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from gitops_dsf.hub.pace import PACE_ANNOTATION, PacedRanking
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.repository.model.apps import ScoredPlacementSpec
+from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.fields import (
     ChangeKind,

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.repository.model.apps import Ranking, Score
+from gitops_dsf.repository.model.ranking import Ranking, Score
 from gitops_dsf.resolve.next_score import NextScore
 from gitops_dsf.simulator import Verdict
 from gitops_dsf.simulator.certainty import Certainty

@@ -6,7 +6,7 @@ import pytest
 
 from dsf_wire.summary import ScorerSummary
 from gitops_dsf.render.egress import egress_policy
-from gitops_dsf.repository.model.repository import Egress
+from gitops_dsf.repository.model.agent import Egress
 
 DNS = [
     {"port": 53, "protocol": "TCP"},

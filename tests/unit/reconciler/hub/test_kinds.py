@@ -15,7 +15,7 @@ from gitops_dsf.hub.placements import PlacementSummary, RankedBy
 from gitops_dsf.hub.scores import Interner, PublishedScore, score_of
 from gitops_dsf.reconciler.hub.kinds import application, application_set, decision_page, placement
 from gitops_dsf.reconciler.hub.scorecolumns import ScoreColumns, ScoreMarks
-from gitops_dsf.repository.model.apps import Moves
+from gitops_dsf.repository.model.scored_application import Moves
 from tests.support.typed import raw
 
 TIMEOUT_SECONDS = 1_800.0
