@@ -18,7 +18,7 @@ import msgspec
 
 from demo.narrator import Narrator
 from demo.programs import Stop, StoppedError
-from demo.stage import EXAMPLES, FAST, FULL, Stage
+from demo.stage import EXAMPLES, FAST, FULL, DemoStage
 from demo.story import STEPS, Story, commands, loads, shown
 from gitops_dsf.errors import GitopsDsfError
 
@@ -116,7 +116,7 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
         pace = FULL
         if args.fast:
             pace = FAST
-        stage = Stage(folder=folder, pace=pace, stop=stop, loads=loads(), stack=stack)
+        stage = DemoStage(folder=folder, pace=pace, stop=stop, loads=loads(), stack=stack)
         narrator.plain(
             "gitops-dsf demo: scores decide where an application runs, and git decides how",
             "clusters are scored.",

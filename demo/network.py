@@ -85,7 +85,7 @@ class ClusterLoad:
         return min(max(self.mean(when) + noise, 0.0), 100.0)
 
 
-Sample = Callable[[ClusterLoad, float], tuple[dict[str, str], float]]
+LoadSample = Callable[[ClusterLoad, float], tuple[dict[str, str], float]]
 """The labels and the value of the only series at a time."""
 
 
@@ -101,7 +101,7 @@ def _cores(load: ClusterLoad, _when: float) -> tuple[dict[str, str], float]:
     return {"label_node_kubernetes_io_instance_type": load.instance_type}, float(load.cores)
 
 
-QUERIES: Final[Mapping[str, Sample]] = {CPU: _cpu, f"100 - {CPU}": _free_cpu, CORES: _cores}
+QUERIES: Final[Mapping[str, LoadSample]] = {CPU: _cpu, f"100 - {CPU}": _free_cpu, CORES: _cores}
 """The queries that the Prometheus knows."""
 
 

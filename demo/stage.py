@@ -55,7 +55,7 @@ FULL: Final = ViewingTime(watch=7.0, rise=6.0, ease=9.0)
 FAST: Final = ViewingTime(watch=1.0, rise=1.5, ease=4.0)
 
 
-class Stage:
+class DemoStage:
     """Owns the running programs within its ExitStack.
 
     One thread uses it; servers have their own.

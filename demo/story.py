@@ -21,7 +21,7 @@ from demo.edits import (
 )
 from demo.narrator import Narrator
 from demo.network import PROMETHEUS, ClusterLoad
-from demo.stage import EXAMPLES, QUERY_SCORER, SCORERS, Stage
+from demo.stage import EXAMPLES, QUERY_SCORER, SCORERS, DemoStage
 from gitops_dsf.errors import GitopsDsfError
 
 STEPS: Final = 10
@@ -52,7 +52,7 @@ def loads() -> dict[str, ClusterLoad]:
 class Story:
     """Runs the steps in order."""
 
-    def __init__(self, stage: Stage, narrator: Narrator) -> None:
+    def __init__(self, stage: DemoStage, narrator: Narrator) -> None:
         self._stage = stage
         self._fleet = stage.fleet
         self._narrator = narrator

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.plan.fleet import CheckedFleet, plan
 from gitops_dsf.render.limits import check_limits
-from gitops_dsf.repository.load import Known, Loaded
+from gitops_dsf.repository.load import Loaded, ParsedFiles
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
@@ -44,7 +44,7 @@ class RenderResult(CheckResult):
 
 
 def check(
-    root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] = ()
+    root: Path, *, known: ParsedFiles | None = None, also: Iterable[Diagnostic] = ()
 ) -> CheckResult:
     """Loads a repository and runs every check, including those of output sizes.
 

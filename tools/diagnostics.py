@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 from gitops_dsf.diagnostics.codes import CODES
 
 PAGE: Final = Path("docs/reference/diagnostics.md")
@@ -63,7 +63,7 @@ def page() -> str:
     return text.replace("](docs/reference/", "](").replace("](docs/", "](../")
 
 
-def _entry(code: Code) -> str:
+def _entry(code: FindingCode) -> str:
     entry = f"### {code.id} {code.title}\n\n{code.explanation}\n"
     if code.bad:
         difference = "\n".join(_difference(code.bad, code.good))

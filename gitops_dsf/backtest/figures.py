@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import TimeGrid
-from gitops_dsf.backtest.gridscores import Column, GridScores
+from gitops_dsf.backtest.gridscores import GridColumn, GridScores
 from gitops_dsf.backtest.placement import PreparedPlacement
 from gitops_dsf.backtest.result import Figures, FlappingEpisode, PacedFigures
 from gitops_dsf.backtest.run import Backtest
@@ -102,7 +102,7 @@ def _lead(
     return lead
 
 
-def _score_at(number: int, column: Column | None) -> int:
+def _score_at(number: int, column: GridColumn | None) -> int:
     """The score at a point; 0, as OCM 1.2.1 counts it, if it is never published."""
     return 0 if column is None else int(column[number])
 

@@ -17,16 +17,17 @@ from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.publishrule import PublishedItems
 from dsf_wire.summary import ScoreRange, ScorerSummary
 from gitops_dsf.backtest.grid import TimeGrid
-from gitops_dsf.backtest.publisher import Labels, ReplayedPublisher
-from gitops_dsf.backtest.rawscores import Values
+from gitops_dsf.backtest.publisher import ReplayedPublisher
+from gitops_dsf.backtest.rawscores import RawValues
 from gitops_dsf.backtest.track import ABSENT, NEVER
+from gitops_dsf.hub.raw_results import LabelValues
 
 FAR: Final = 1000
 """In place of a score that was never written.
 
 It differs from every score by more than any deadband.
 """
-Scores = npt.NDArray[np.int8]
+PublishedColumn = npt.NDArray[np.int8]
 """Published scores at consecutive points; ABSENT where the cycle failed."""
 
 
@@ -37,13 +38,13 @@ class GridPublisher(ReplayedPublisher):
         super().__init__(scorer=scorer, cluster=cluster)
         self._grid = grid
 
-    def add(self, first: int, results: Mapping[Labels, Values]) -> None:
+    def add(self, first: int, results: Mapping[LabelValues, RawValues]) -> None:
         """Takes the raw scores at consecutive points of the grid, from `first` on."""
         if name := self._only_item(results):
             (raw,) = results.values()
             self._add_scores(first, name, map_all(raw, self._scorer.score_range))
             return
-        columns: list[tuple[Labels, list[float]]] = []
+        columns: list[tuple[LabelValues, list[float]]] = []
         for labels, values in results.items():
             columns.append((labels, values.tolist()))
         # A cluster without results has one row of NaN, so each point is a cycle, if a failed one.
@@ -56,7 +57,7 @@ class GridPublisher(ReplayedPublisher):
         """Adds the writes that are due until the end of the grid."""
         self.write_due(self._grid.end)
 
-    def _only_item(self, results: Mapping[Labels, Values]) -> str:
+    def _only_item(self, results: Mapping[LabelValues, RawValues]) -> str:
         """The item of the object; empty if it has had another, or these results are of another."""
         if len(results) != 1:
             return ""
@@ -66,7 +67,7 @@ class GridPublisher(ReplayedPublisher):
             names.update(self._published.values)
         return names.pop() if len(names) == 1 else ""
 
-    def _add_scores(self, first: int, name: str, scores: Scores) -> None:
+    def _add_scores(self, first: int, name: str, scores: PublishedColumn) -> None:
         """Takes the scores of the only item at consecutive points of the grid, from `first` on.
 
         This is the agent's rule (`dsf_wire.publishrule`) in one loop: millions of calls of it would
@@ -115,7 +116,7 @@ class GridPublisher(ReplayedPublisher):
         self._due = due
 
 
-def map_all(raw: Values, score_range: ScoreRange | None) -> Scores:
+def map_all(raw: RawValues, score_range: ScoreRange | None) -> PublishedColumn:
     """The published scores of raw ones; ABSENT for what is not finite.
 
     They are those of `dsf_wire.scorevalue.map_score`.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.track import ABSENT, Tracks
 
-Column = npt.NDArray[np.int8]
+GridColumn = npt.NDArray[np.int8]
 """A score at each point of a grid."""
 _BEFORE_THE_FIRST_WRITE: Final = np.array([ABSENT], dtype=np.int8)
 
@@ -35,9 +35,9 @@ class GridScores:
         self.grid = grid
         self.times = np.arange(grid.count, dtype=np.float64) * grid.step + grid.start
         self._earlier = earlier
-        self._columns: dict[_ColumnKey, Column] = {}
+        self._columns: dict[_ColumnKey, GridColumn] = {}
 
-    def column(self, resource: str, dimension: str, cluster: str) -> Column | None:
+    def column(self, resource: str, dimension: str, cluster: str) -> GridColumn | None:
         """The score at each point; 0 where there is none. None if it is never published."""
         # Many Placements rank by the same few scores.
         key = _ColumnKey(resource, dimension, cluster)
@@ -56,7 +56,7 @@ class GridScores:
         column = self._published(resource, dimension, cluster)
         return None if column is None else column != ABSENT
 
-    def known(self, resource: str, dimension: str, cluster: str) -> Column | None:
+    def known(self, resource: str, dimension: str, cluster: str) -> GridColumn | None:
         """The score at each point; ABSENT where there is none, or where it has expired.
 
         None if it is never published.
@@ -71,7 +71,7 @@ class GridScores:
             column[first:end] = ABSENT
         return column
 
-    def _published(self, resource: str, dimension: str, cluster: str) -> Column | None:
+    def _published(self, resource: str, dimension: str, cluster: str) -> GridColumn | None:
         """The score at each point; ABSENT where there is none."""
         track = self.tracks.get(resource, {}).get(cluster)
         if track is None or dimension not in track.values:
@@ -85,7 +85,7 @@ class GridScores:
             np.frombuffer(track.at, dtype=np.float64) - self._earlier(resource, cluster)
         )
         lengths[1:] -= lengths[:-1]
-        column: Column = np.repeat(written, lengths)
+        column: GridColumn = np.repeat(written, lengths)
         return column
 
     def _first_points(self, moments: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

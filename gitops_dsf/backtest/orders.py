@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.figures import DAY, is_short
-from gitops_dsf.backtest.gridscores import Column, GridScores
+from gitops_dsf.backtest.gridscores import GridColumn, GridScores
 from gitops_dsf.backtest.result import OrderFigures
 from gitops_dsf.backtest.sums import MAX_CELLS
 from gitops_dsf.backtest.track import ABSENT
@@ -25,7 +25,7 @@ NOBODY: Final = frozenset[str]()
 LOOK_AHEAD: Final = 256
 """Points that are looked at together for the next change of a list."""
 
-Points = npt.NDArray[np.float64]
+PointsGrid = npt.NDArray[np.float64]
 """A row for each point of the grid, and a column for each cluster; NaN where a score expired."""
 
 
@@ -149,7 +149,7 @@ class _OrderReplay:
         return end
 
     def _may_change(
-        self, points: Points, listed: Sequence[int], others: Sequence[int]
+        self, points: PointsGrid, listed: Sequence[int], others: Sequence[int]
     ) -> npt.NDArray[np.bool_]:
         """At which points somebody leads enough, or a score has expired."""
         # Neighbours in the list change only with expired scores, which keep their index.
@@ -163,7 +163,7 @@ class _OrderReplay:
             may_change |= self._is_enough(best - weakest).any(axis=1)
         return may_change
 
-    def _is_enough(self, leads: Points) -> npt.NDArray[np.bool_]:
+    def _is_enough(self, leads: PointsGrid) -> npt.NDArray[np.bool_]:
         enough: npt.NDArray[np.bool_] = (leads > 0) & (leads >= self._order.stickiness)
         return enough
 
@@ -174,8 +174,8 @@ class _ClusterPoints:
     def __init__(self, order: MultiKueueOrder, scores: GridScores) -> None:
         self._order = order
         self._scores = scores
-        self._columns: dict[tuple[str, str, str], Column] = {}
-        self._block: tuple[Sequence[str], int, Points] | None = None
+        self._columns: dict[tuple[str, str, str], GridColumn] = {}
+        self._block: tuple[Sequence[str], int, PointsGrid] | None = None
         """The clusters, the first point and the points of the last block."""
 
     def at(self, clusters: Sequence[str], number: int) -> dict[str, float]:
@@ -187,7 +187,7 @@ class _ClusterPoints:
                 points[name] = value
         return points
 
-    def block(self, clusters: Sequence[str], first: int, end: int) -> Points:
+    def block(self, clusters: Sequence[str], first: int, end: int) -> PointsGrid:
         """The points from one point of the grid on, before another."""
         if self._block is not None:
             of_clusters, start, points = self._block
@@ -199,18 +199,18 @@ class _ClusterPoints:
         self._block = (clusters, first, points)
         return points[: end - first]
 
-    def _computed(self, clusters: Sequence[str], first: int, end: int) -> Points:
-        points: Points = np.zeros((end - first, len(clusters)), dtype=np.float64)
+    def _computed(self, clusters: Sequence[str], first: int, end: int) -> PointsGrid:
+        points: PointsGrid = np.zeros((end - first, len(clusters)), dtype=np.float64)
         for column, cluster in enumerate(clusters):
             for term in self._order.terms:
                 values = self._column(term.resource, term.dimension, cluster)[first:end]
                 points[:, column] += values.astype(np.float64) * term.weight
                 points[values == ABSENT, column] = np.nan
         # As `gitops_dsf.hub.points.points_of` rounds.
-        rounded: Points = np.round(100 * points / self._order.total_weight) / 100
+        rounded: PointsGrid = np.round(100 * points / self._order.total_weight) / 100
         return rounded
 
-    def _column(self, resource: str, dimension: str, cluster: str) -> Column:
+    def _column(self, resource: str, dimension: str, cluster: str) -> GridColumn:
         """A score at each point: 0 where it is missing, and ABSENT where it has expired."""
         key = (resource, dimension, cluster)
         if key not in self._columns:

@@ -12,10 +12,9 @@ from dsf_wire.publishrule import PublishedItems, PublishSettings, decide, stable
 from dsf_wire.scorevalue import Aggregation
 from dsf_wire.summary import ScorerSummary
 from gitops_dsf.backtest.track import NEVER, Track
+from gitops_dsf.hub.raw_results import LabelValues
 
-Labels = tuple[str, ...]
-"""Labels of a result, in the order of dsf_wire.dimension.LABELS."""
-NO_LABELS: Labels = ("",) * len(dimension.LABELS)
+NO_LABELS: LabelValues = ("",) * len(dimension.LABELS)
 
 
 class ReplayedPublisher:
@@ -34,7 +33,7 @@ class ReplayedPublisher:
             scorer, jitter=stable_fraction(cluster, scorer.score_name, "refresh")
         )
         self._aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
-        self._names: dict[Labels, str] = {}
+        self._names: dict[LabelValues, str] = {}
         self.track = Track(ttl=self._rule.ttl)
         """The writes up to now."""
         self._published = published
@@ -44,7 +43,7 @@ class ReplayedPublisher:
         self._due = NEVER
         """When the wanted items are written, if no new results come before."""
 
-    def name(self, labels: Labels) -> str:
+    def name(self, labels: LabelValues) -> str:
         """The item of a result."""
         name = self._names.get(labels)
         if name is None:
@@ -56,7 +55,7 @@ class ReplayedPublisher:
             )
         return name
 
-    def items(self, results: Iterable[tuple[Labels, float]]) -> dict[str, int] | None:
+    def items(self, results: Iterable[tuple[LabelValues, float]]) -> dict[str, int] | None:
         """The items of a cycle with these raw scores; None if it fails, because none is left."""
         raw: dict[str, list[float]] = {}
         for labels, score in results:

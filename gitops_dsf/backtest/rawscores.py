@@ -9,12 +9,12 @@ import numpy.typing as npt
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import label_of, selector
 from gitops_dsf.backtest.grid import TimeGrid
-from gitops_dsf.backtest.publisher import Labels
+from gitops_dsf.hub.raw_results import LabelValues
 from gitops_dsf.hub.raw_series import SeriesReader
 
-Values = npt.NDArray[np.float64]
+RawValues = npt.NDArray[np.float64]
 """Raw scores at consecutive points of a grid; NaN where there is no result."""
-Results = Mapping[str, Mapping[Labels, Values]]
+Results = Mapping[str, Mapping[LabelValues, RawValues]]
 """By cluster, then by labels."""
 
 
@@ -44,7 +44,7 @@ def results(
     A sample between two points is that of the next one, as a store would answer. Of several samples
     between two points, the last one counts.
     """
-    rows: dict[str, dict[Labels, Values]] = {}
+    rows: dict[str, dict[LabelValues, RawValues]] = {}
     start = grid.at(first)
     times = np.arange(count, dtype=np.float64) * grid.step + start
     # The series of an answer share one array of times, so it is compared once, not for each series.

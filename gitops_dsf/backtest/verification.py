@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import TimeGrid
-from gitops_dsf.backtest.gridscores import Column, GridScores
+from gitops_dsf.backtest.gridscores import GridColumn, GridScores
 from gitops_dsf.backtest.result import VerifierEstimate
 from gitops_dsf.backtest.track import ABSENT
 from gitops_dsf.hub.pace import VerifiedBy
@@ -44,7 +44,7 @@ def estimate(line: DecisionLine, check: VerifiedBy, scores: GridScores) -> Verif
 
     # An application that flaps is on the same few clusters again and again.
     @cache
-    def known(cluster: str) -> Column | None:
+    def known(cluster: str) -> GridColumn | None:
         return scores.known(check.resource, check.dimension, cluster)
 
     step = scores.grid.step
@@ -94,7 +94,7 @@ def _stays(
     line: DecisionLine,
     check: VerifiedBy,
     grid: TimeGrid,
-    known: Callable[[str], Column | None],
+    known: Callable[[str], GridColumn | None],
 ) -> Iterator[_Stay]:
     """The time of the Placement on each cluster of each decision.
 
@@ -128,7 +128,7 @@ def _stays(
 def _bound_of_move(
     left: Sequence[str],
     check: VerifiedBy,
-    known: Callable[[str], Column | None],
+    known: Callable[[str], GridColumn | None],
     *,
     at: int,
 ) -> int | None:

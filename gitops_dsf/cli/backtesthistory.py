@@ -23,11 +23,11 @@ from gitops_dsf.wording import names_text
 if TYPE_CHECKING:
     from gitops_dsf.metricstore.client import OpenStore
 
-Answers = Sequence[Matrix]
+SavedMatrices = Sequence[Matrix]
 """Saved answers of a store."""
 
 
-def span_of(answers: Answers) -> Span | None:
+def span_of(answers: SavedMatrices) -> Span | None:
     """From the first sample to the last one; None if these are not two times."""
     start = math.inf
     end = -math.inf
@@ -111,7 +111,7 @@ class StoreHistory:
 
 
 def feed_files(
-    comparison: RevisionComparison, path: Path, answers: Answers, *, cluster_label: str
+    comparison: RevisionComparison, path: Path, answers: SavedMatrices, *, cluster_label: str
 ) -> list[str]:
     """Reads saved answers into a comparison, and returns notes on them.
 
@@ -165,7 +165,7 @@ class _Use(NamedTuple):
         )
 
 
-def _series_of(question: HistoryQuestion, answers: Answers) -> list[StoredSeries]:
+def _series_of(question: HistoryQuestion, answers: SavedMatrices) -> list[StoredSeries]:
     """The series of one score. Spans of more than 11,000 points are saved in several answers."""
     series: list[StoredSeries] = []
     for answer in answers:

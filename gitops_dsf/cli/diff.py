@@ -15,7 +15,7 @@ from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.snapshots.snapshot import HubData
 from gitops_dsf.output import unwanted
-from gitops_dsf.repository.load import Known
+from gitops_dsf.repository.load import ParsedFiles
 from gitops_dsf.repository.revision.base import Base, find_base
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.preview.page import preview_comment, preview_text
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     check_is_folder(args.directory)
     base = find_base(args.directory, args.base, head=args.head or "HEAD")
     # Filled by the first side and read by the second: most of their files are the same.
-    parsed_files: Known = {}
+    parsed_files: ParsedFiles = {}
     before = side_at(base, base.commit, parsed_files)
     after = _head(args, base, parsed_files)
     if after.absent:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     return int(bool(reasons) or (args.exit_code and preview.differs))
 
 
-def _head(args: argparse.Namespace, base: Base, known: Known) -> Side:
+def _head(args: argparse.Namespace, base: Base, known: ParsedFiles) -> Side:
     """The working tree, or the revision of --head. Raises UsageError."""
     if args.head is None:
         return side_on_disk(args.directory, known)

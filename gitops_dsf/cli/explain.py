@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 from gitops_dsf.diagnostics.codes import CODES, RETIRED
 from gitops_dsf.errors import UsageError
 from gitops_dsf.show.tables import wrapped
@@ -65,7 +65,7 @@ def _explain_codes(word: str) -> None:
         sys.stdout.write(f"{code.id}  {code.severity:<7}  {code.title}\n")
 
 
-def _entry(code: Code) -> str:
+def _entry(code: FindingCode) -> str:
     """Title, explanation and examples."""
     parts = [f"{code.id} {code.title} ({code.severity})"]
     parts.append("\n".join(wrapped(line, indent=0) for line in code.plain_explanation.split("\n")))

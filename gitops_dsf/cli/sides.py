@@ -10,7 +10,7 @@ from gitops_dsf.errors import GitopsDsfError, RepositoryError
 from gitops_dsf.pipeline import CheckResult, check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.argocd import RENDERED
-from gitops_dsf.repository.load import Known
+from gitops_dsf.repository.load import ParsedFiles
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.revision.base import Base, find_base
 from gitops_dsf.repository.revision.checkout import checkout
@@ -37,7 +37,7 @@ class BaseFleet(NamedTuple):
     title: str
 
 
-def side_at(base: Base, commit: str, known: Known) -> Side:
+def side_at(base: Base, commit: str, known: ParsedFiles) -> Side:
     """The repository at a commit. `known` has the files that were parsed already, and gets these.
 
     The two sides share most of their files, so each is parsed once.
@@ -52,7 +52,7 @@ def side_at(base: Base, commit: str, known: Known) -> Side:
         return _side(checked, files=sources.rendered)
 
 
-def side_on_disk(directory: Path, known: Known) -> Side:
+def side_on_disk(directory: Path, known: ParsedFiles) -> Side:
     """The repository in a folder. Raises RepositoryError."""
     checked = check(directory, known=known)
     return _side(checked, files=tuple(_files_on_disk(directory / RENDERED)))

@@ -16,7 +16,7 @@ _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class FindingCode:
     """One kind of finding.
 
     A code never gets a second meaning. The texts are written indented by eight columns, and kept

@@ -13,14 +13,15 @@ import numpy as np
 from dsf_wire.summary import PublishRule
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.gridpublisher import GridPublisher
-from gitops_dsf.backtest.publisher import NO_LABELS, Labels
-from gitops_dsf.backtest.rawscores import Results, Values
+from gitops_dsf.backtest.publisher import NO_LABELS
+from gitops_dsf.backtest.rawscores import RawValues, Results
 from gitops_dsf.backtest.track import Track, Tracks
 from gitops_dsf.fleetbacktest.questions import Questions, questions_of
 from gitops_dsf.fleetbacktest.span import HistorySpan
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import Verification, paced_ranking
 from gitops_dsf.hub.placements import ranked_by
+from gitops_dsf.hub.raw_results import LabelValues
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -120,7 +121,7 @@ class RevisionHistory:
     def add(self, resource: str, first: int, count: int, results: Results) -> None:
         """Takes the raw scores of a score at `count` points of its grid, from `first` on."""
         # A cluster without any result had failed cycles, and its last scores expired.
-        nothing: dict[Labels, Values] = {NO_LABELS: np.full(count, np.nan)}
+        nothing: dict[LabelValues, RawValues] = {NO_LABELS: np.full(count, np.nan)}
         missing = self.missing.setdefault(resource, {})
         leading = self.leading.setdefault(resource, {})
         for cluster in self.clusters_of(resource):

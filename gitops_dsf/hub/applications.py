@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from gitops_dsf.hub import names
-from gitops_dsf.hub.metadata import Condition, Metadata
+from gitops_dsf.hub.metadata import Metadata, ObjectCondition
 
 PRUNES: Final = "resources-finalizer.argocd.argoproj.io"
 """A finalizer. A suffix after a slash sets the order in which Argo CD deletes."""
@@ -35,7 +35,7 @@ class _StatusPart(msgspec.Struct, frozen=True):
 
 
 class _ApplicationStatus(msgspec.Struct, frozen=True, rename="camel"):
-    conditions: tuple[Condition, ...] | None = None
+    conditions: tuple[ObjectCondition, ...] | None = None
     health: _StatusPart = _StatusPart()
     sync: _StatusPart = _StatusPart()
     operation_state: _StatusPart = _StatusPart()
@@ -109,7 +109,7 @@ def read_application(raw: bytes | msgspec.Raw) -> Application:
     )
 
 
-def _refusal(conditions: tuple[Condition, ...]) -> str:
+def _refusal(conditions: tuple[ObjectCondition, ...]) -> str:
     """Why Argo CD rejects the destination; empty if it does not."""
     for condition in conditions:
         # Argo CD 3.6.1 also reports mistakes in sources by this condition (util/argo/argo.go). Only

@@ -67,7 +67,7 @@ class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True
         return OwnerReference()
 
 
-class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+class ObjectCondition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
     """A condition as metav1.Condition has it."""
 
     type: str = ""
@@ -86,11 +86,11 @@ class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=Tru
         return seconds_of(self.last_transition_time)
 
 
-NO_CONDITION: Final = Condition()
+NO_CONDITION: Final = ObjectCondition()
 """A condition that no controller has written yet."""
 
 
-def condition_of(conditions: tuple[Condition, ...] | None, kind: str) -> Condition:
+def condition_of(conditions: tuple[ObjectCondition, ...] | None, kind: str) -> ObjectCondition:
     """The condition of a type; NO_CONDITION if it is absent."""
     for condition in conditions or ():
         if condition.type == kind:

@@ -7,7 +7,7 @@ reads a field where that is surprising (docs/decisions/scheduler.md).
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gitops_dsf.hub.metadata import Condition, Int32, Int64, Metadata, condition_of
+from gitops_dsf.hub.metadata import Int32, Int64, Metadata, ObjectCondition, condition_of
 from gitops_dsf.hub.names import AVAILABLE_CONDITION, PLACEMENT_LABEL
 from gitops_dsf.hub.times import Timestamp
 
@@ -15,7 +15,7 @@ from gitops_dsf.hub.times import Timestamp
 class Conditions(Struct, frozen=True, gc=False):
     """A status of which only conditions are used."""
 
-    conditions: tuple[Condition, ...] | None = None
+    conditions: tuple[ObjectCondition, ...] | None = None
 
 
 class KubernetesObject(Struct, frozen=True, rename="camel", gc=False):
@@ -33,7 +33,7 @@ class KubernetesObject(Struct, frozen=True, rename="camel", gc=False):
         """Whether the object is being deleted."""
         return self.metadata.deleting
 
-    def condition(self, kind: str) -> Condition:
+    def condition(self, kind: str) -> ObjectCondition:
         """The condition of a type; NO_CONDITION if the object does not have it."""
         return condition_of(getattr(getattr(self, "status", None), "conditions", None), kind)
 
@@ -187,7 +187,7 @@ class ClusterVersion(Struct, frozen=True, gc=False, omit_defaults=True):
 class ManagedNamespace(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
     name: str = ""
     cluster_set: str = ""
-    conditions: tuple[Condition, ...] | None = None
+    conditions: tuple[ObjectCondition, ...] | None = None
 
 
 Resources = dict[str, str | int | float]
@@ -195,7 +195,7 @@ Resources = dict[str, str | int | float]
 
 class ManagedClusterStatus(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
     # The scheduler reads no condition: a cluster that is not available has a taint.
-    conditions: tuple[Condition, ...] | None = None
+    conditions: tuple[ObjectCondition, ...] | None = None
     version: ClusterVersion | None = None
     allocatable: Resources | None = None
     capacity: Resources | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-Labels = tuple[str, ...]
+LabelValues = tuple[str, ...]
 """Labels of a result, in the order of dsf_wire.dimension.LABELS."""
 
 
@@ -11,7 +11,7 @@ Labels = tuple[str, ...]
 class RawResult:
     """One result of a scorer's last cycle."""
 
-    labels: Labels
+    labels: LabelValues
     low: float
     high: float
     """More than `low` if several series of the store say different numbers of the same result."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import label_of
-from gitops_dsf.hub.raw_results import Labels
+from gitops_dsf.hub.raw_results import LabelValues
 
 
 class SeriesIdentity(NamedTuple):
@@ -13,7 +13,7 @@ class SeriesIdentity(NamedTuple):
 
     cluster: str
     """Empty if the series names no cluster of the fleet."""
-    labels: Labels
+    labels: LabelValues
 
 
 SeriesReader = Callable[[Mapping[str, str]], SeriesIdentity]
@@ -44,6 +44,6 @@ def evaluated(label: str, clusters: Iterable[tuple[str, str]]) -> SeriesReader:
     return read
 
 
-def _values_of(labels: Mapping[str, str], names: Iterable[str]) -> Labels:
+def _values_of(labels: Mapping[str, str], names: Iterable[str]) -> LabelValues:
     # For Prometheus an absent label and an empty one are the same.
     return tuple([labels.get(name, "") for name in names])

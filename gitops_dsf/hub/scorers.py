@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dsf_wire import constants
 from dsf_wire.scorename import sanitise
-from gitops_dsf.hub.metadata import Condition, condition_of
+from gitops_dsf.hub.metadata import ObjectCondition, condition_of
 from gitops_dsf.hub.objects import KubernetesObject, LabelSelector
 from gitops_dsf.hub.selectors import lenient_selector
 
@@ -261,16 +261,16 @@ class DynamicScorer(KubernetesObject, frozen=True):
         return health if isinstance(health, str) else ""
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[ObjectCondition, ...]:
         """Conditions that can be decoded."""
-        conditions: list[Condition] = []
+        conditions: list[ObjectCondition] = []
         # Each on its own: one condition that somebody broke must not hide the others.
         for condition in self.status.get("conditions") or ():
             with suppress(msgspec.ValidationError):
-                conditions.append(msgspec.convert(condition, Condition))
+                conditions.append(msgspec.convert(condition, ObjectCondition))
         return tuple(conditions)
 
-    def condition(self, kind: str) -> Condition:
+    def condition(self, kind: str) -> ObjectCondition:
         return condition_of(self.conditions, kind)
 
     @property

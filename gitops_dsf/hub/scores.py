@@ -14,7 +14,7 @@ from dsf_wire.constants import AGENT_MANAGER, RUNS_ON_HUB, RUNS_ON_LABEL
 from dsf_wire.ownership import STATUS, FieldsOwner
 from dsf_wire.scored import MAX_CONDITION_REASON, SCORED, condition_message
 from dsf_wire.text import printable
-from gitops_dsf.hub.metadata import Condition, Int32, condition_of
+from gitops_dsf.hub.metadata import Int32, ObjectCondition, condition_of
 from gitops_dsf.hub.times import Timestamp, moment_of
 
 MAX_KEPT: Final = 100_000
@@ -33,7 +33,7 @@ class ScoreItem(Struct, frozen=True, gc=False):
 
 
 class ScoreStatus(Struct, frozen=True, rename="camel", gc=False):
-    conditions: tuple[Condition, ...] | None = None
+    conditions: tuple[ObjectCondition, ...] | None = None
     scores: tuple[ScoreItem, ...] | None = None
     # Without it OCM counts the scores for ever, also when their agent is gone.
     valid_until: Timestamp | None = None
@@ -220,7 +220,7 @@ class Interner:
         )
 
 
-def _failure_in(conditions: tuple[Condition, ...]) -> ScoreFailure | None:
+def _failure_in(conditions: tuple[ObjectCondition, ...]) -> ScoreFailure | None:
     """What the condition `Scored` says, if it is False."""
     condition = condition_of(conditions, SCORED)
     if condition.status != "False":

@@ -18,7 +18,7 @@ from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.times import Timestamp
 from gitops_dsf.simulator.explain import Explanation
 
-ChangeKind = Literal["Change", "Later", "Start", "Verified", "Ordered"]
+RecordKind = Literal["Change", "Later", "Start", "Verified", "Ordered"]
 """What a record is about.
 
 Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when it
@@ -152,7 +152,7 @@ class Record(
     number: int
     """Counts the records of a Placement from 1. It orders them when clocks do not."""
     time: Timestamp
-    kind: ChangeKind = "Change"
+    kind: RecordKind = "Change"
     placement: str
     """namespace/name."""
     uid: str = ""
@@ -217,7 +217,7 @@ def new_record(
     placement: str,
     number: int,
     time: datetime,
-    kind: ChangeKind,
+    kind: RecordKind,
     before: Collection[str] | None,
     after: Collection[str],
     uid: str = "",
@@ -294,7 +294,7 @@ def reason_of(explanation: Explanation) -> ClusterReason:
 
 def _without_change(
     last: Record | None,
-    kind: ChangeKind,
+    kind: RecordKind,
     about: RecordedVerification | RecordedOrder,
     *,
     placement: str,

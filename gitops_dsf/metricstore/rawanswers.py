@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import MAX_LABEL, SCORE_NAME_LABEL, label_of, selector
-from gitops_dsf.hub.raw_results import ByCluster, ClusterResults, Labels, RawResult
+from gitops_dsf.hub.raw_results import ByCluster, ClusterResults, LabelValues, RawResult
 from gitops_dsf.hub.raw_series import exported
 
 MAX_AGE: Final = 600.0
@@ -76,7 +76,7 @@ def exported_results(
     """
     # The agent cuts label values at MAX_LABEL, so two results may have become one (`_results`).
     read = exported(cluster_label)
-    cells: dict[tuple[str, str], dict[Labels, _Cell]] = {}
+    cells: dict[tuple[str, str], dict[LabelValues, _Cell]] = {}
     for sample in samples:
         score_name = sample.labels.get(SCORE_NAME_LABEL, "")
         cluster, labels = read(sample.labels)
@@ -100,7 +100,7 @@ def _fill(cell: _Cell, sample: NumberedSeries) -> None:
         cell.measured = sample.value
 
 
-def _results(by_labels: Mapping[Labels, _Cell], *, at: float) -> ClusterResults | None:
+def _results(by_labels: Mapping[LabelValues, _Cell], *, at: float) -> ClusterResults | None:
     """The results of a cluster; None if one is incomplete, cut, too old or of the future."""
     results = []
     for labels, cell in by_labels.items():

@@ -11,11 +11,11 @@ from gitops_dsf.hub.pace import DRAW, PUSH
 from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
 
-Items = Mapping[str, Mapping[str, int]]
+MoveItems = Mapping[str, Mapping[str, int]]
 """By cluster, then by name of the item: namespace/name of the Placement."""
 
 
-def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> Items:
+def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> MoveItems:
     """The items that should be published.
 
     `refuges` are clusters by namespace/name of the Placement. A move has items until OCM has
@@ -63,7 +63,7 @@ def drawing(
     return after
 
 
-def items_in(column: Mapping[str, PublishedScore]) -> Items:
+def items_in(column: Mapping[str, PublishedScore]) -> MoveItems:
     """The published items, by the scores of that name."""
     items: dict[str, dict[str, int]] = {}
     for cluster, score in column.items():
@@ -73,14 +73,14 @@ def items_in(column: Mapping[str, PublishedScore]) -> Items:
     return items
 
 
-def moving_in(items: Items, moves: Iterable[LedgerMove]) -> frozenset[str]:
+def moving_in(items: MoveItems, moves: Iterable[LedgerMove]) -> frozenset[str]:
     """The Placements that published items push away from the source of their move."""
     return frozenset(
         move.placement for move in moves if items.get(move.source, {}).get(move.placement) == PUSH
     )
 
 
-def drawn_by(items: Items) -> dict[str, str]:
+def drawn_by(items: MoveItems) -> dict[str, str]:
     """The clusters that items draw to, by namespace/name of the Placement.
 
     These are refuges, and targets of moves that OCM has not followed.

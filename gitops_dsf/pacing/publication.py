@@ -18,17 +18,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from gitops_dsf.pacing.items import Items
+from gitops_dsf.pacing.items import MoveItems
 
-Values = Mapping[str, int]
+ClusterItems = Mapping[str, int]
 """The items of one cluster, by namespace/name of the Placement."""
-Known = Mapping[str, tuple[Values, ...]]
+PossibleItems = Mapping[str, tuple[ClusterItems, ...]]
 """By cluster, everything that may be published there.
 
 It is more than one after a write without an answer, which may or may not have taken effect.
 """
 
-_NOTHING: Final[tuple[Values, ...]] = ({},)
+_NOTHING: Final[tuple[ClusterItems, ...]] = ({},)
 
 
 class ItemWrites:
@@ -38,11 +38,11 @@ class ItemWrites:
     one. A write that is not reported did not happen.
     """
 
-    def __init__(self, known: Known, wanted: Items) -> None:
+    def __init__(self, known: PossibleItems, wanted: MoveItems) -> None:
         self._known = dict(known)
         self._wanted = wanted
 
-    def writes(self) -> Iterator[tuple[str, Values]]:
+    def writes(self) -> Iterator[tuple[str, ClusterItems]]:
         """What to write, in order: a cluster, and all its items."""
         if self._is_done:
             return
@@ -55,11 +55,11 @@ class ItemWrites:
                 if any(possible != values for possible in self._of(cluster)):
                     yield cluster, dict(sorted(values.items()))
 
-    def wrote(self, cluster: str, values: Values) -> None:
+    def wrote(self, cluster: str, values: ClusterItems) -> None:
         """The hub has confirmed a write."""
         self._known[cluster] = (values,)
 
-    def lost(self, cluster: str, values: Values) -> None:
+    def lost(self, cluster: str, values: ClusterItems) -> None:
         """A write was not answered, so it may have taken effect."""
         self._known[cluster] = (*self._of(cluster), values)
 
@@ -95,7 +95,7 @@ class ItemWrites:
                     differing[name].add(cluster)
         return {name: frozenset(clusters) for name, clusters in differing.items()}
 
-    def _of(self, cluster: str) -> tuple[Values, ...]:
+    def _of(self, cluster: str) -> tuple[ClusterItems, ...]:
         return self._known.get(cluster, _NOTHING)
 
     def _pushed(self) -> set[tuple[str, str]]:
@@ -124,11 +124,11 @@ class ItemWrites:
                 wanted[name].add(cluster)
         return lambda name: bool(wanted[name]) and maybe[name] == surely[name] == wanted[name]
 
-    def _releasing(self) -> Callable[[str], Values]:
+    def _releasing(self) -> Callable[[str], ClusterItems]:
         """Step 1: what should be published, by cluster, so that nothing is pushed by mistake."""
         is_drawn = self._drawn_as_wanted()
 
-        def goal(cluster: str) -> Values:
+        def goal(cluster: str) -> ClusterItems:
             wanted = self._wanted.get(cluster, {})
             kept: dict[str, int] = {}
             # Of everything that may be there, the write that was sent last: if another one took
@@ -141,12 +141,12 @@ class ItemWrites:
 
         return goal
 
-    def _drawing(self) -> Callable[[str], Values]:
+    def _drawing(self) -> Callable[[str], ClusterItems]:
         """Step 2: the items that draw, except those of a Placement that is still pushed away."""
         # What is pushed away stays drawn as it is, or OCM would send it elsewhere.
         held = {name for name, _ in self._pushed()}
 
-        def goal(cluster: str) -> Values:
+        def goal(cluster: str) -> ClusterItems:
             current = self._of(cluster)[-1].items()
             wanted = self._wanted.get(cluster, {}).items()
             values: dict[str, int] = {}
@@ -160,11 +160,11 @@ class ItemWrites:
 
         return goal
 
-    def _pushing(self) -> Callable[[str], Values]:
+    def _pushing(self) -> Callable[[str], ClusterItems]:
         """Step 3: the items that push away, of Placements that are drawn as wanted."""
         is_drawn = self._drawn_as_wanted()
 
-        def goal(cluster: str) -> Values:
+        def goal(cluster: str) -> ClusterItems:
             current = self._of(cluster)[-1].items()
             wanted = self._wanted.get(cluster, {}).items()
             values: dict[str, int] = {}
@@ -179,11 +179,11 @@ class ItemWrites:
         return goal
 
 
-def _drawn_in(values: Values) -> set[str]:
+def _drawn_in(values: ClusterItems) -> set[str]:
     """The Placements that these items draw."""
     return {name for name, value in values.items() if value > 0}
 
 
-def _pushed_in(values: Values) -> set[str]:
+def _pushed_in(values: ClusterItems) -> set[str]:
     """The Placements that these items push away."""
     return {name for name, value in values.items() if value < 0}

@@ -39,7 +39,7 @@ MAX_LOGGED: Final = 10
 
 LOG = logging.getLogger(__name__)
 
-Decisions = frozenset[tuple[str, frozenset[str]]]
+FollowedDecisions = frozenset[tuple[str, frozenset[str]]]
 """Placements with their clusters, without empty decisions."""
 
 
@@ -52,7 +52,7 @@ class Due:
 
     name: str
     uid: str
-    wanted: Decisions
+    wanted: FollowedDecisions
     since: float
     again: bool
     """Whether it was refreshed for these decisions before, and Argo CD failed to look."""
@@ -61,7 +61,7 @@ class Due:
 class _Refresh(NamedTuple):
     """The last refresh of an ApplicationSet."""
 
-    decisions: Decisions
+    decisions: FollowedDecisions
     at: float
 
 
@@ -91,7 +91,7 @@ class RefreshDebounce:
             uid = application_set.uid
             wanted, since = self._followed_by(application_set)
             ready = since + DEBOUNCE_SECONDS
-            seen = Decisions()
+            seen = FollowedDecisions()
             if uid in self._refreshed:
                 # A decision that became empty is forgotten, so that the same clusters are a change
                 # when they are decided again.
@@ -113,7 +113,7 @@ class RefreshDebounce:
         self._refreshed = kept
         return due_now, min(waits, default=None)
 
-    def _followed_by(self, application_set: ApplicationSet) -> tuple[Decisions, float]:
+    def _followed_by(self, application_set: ApplicationSet) -> tuple[FollowedDecisions, float]:
         """The decisions that an ApplicationSet follows, and since when they are as they are."""
         wanted = set[tuple[str, frozenset[str]]]()
         since = 0.0

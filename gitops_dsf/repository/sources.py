@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.diagnostics.listed import Listed
-from gitops_dsf.repository.load import Document, Known, Loaded
+from gitops_dsf.repository.load import Document, Loaded, ParsedFiles
 from gitops_dsf.repository.load.discover import discover
 from gitops_dsf.repository.load.parse import parse
 from gitops_dsf.repository.load.paths import SETTINGS_FILE
@@ -13,7 +13,9 @@ from gitops_dsf.repository.recorded.compare import compared
 from gitops_dsf.repository.recorded.misplaced import misplaced
 
 
-def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] = ()) -> Loaded:
+def load(
+    root: Path, *, known: ParsedFiles | None = None, also: Iterable[Diagnostic] = ()
+) -> Loaded:
     """Reads a fleet repository, and compares it with what git has of it.
 
     `also` are findings about what a revision has and the folder lacks. With `known`, two versions

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gitops_dsf.argocd.gotemplate import Parameters, Read, Trouble, Value, check, reads
+from gitops_dsf.argocd.gotemplate import Parameters, TextRead, Trouble, Value, check, reads
 from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scored_application import ScoredApplication
@@ -69,7 +69,7 @@ def texts_of(application: Item[ScoredApplication]) -> Iterator[Text]:
 
 def read_of_clusters(
     application: Item[ScoredApplication],
-) -> Iterator[tuple[Text, Mapping[Read, int]]]:
+) -> Iterator[tuple[Text, Mapping[TextRead, int]]]:
     """The texts that Argo CD can run and that read labels or claims, with the offset of each."""
     for text in texts_of(application):
         # Most templates read neither, and to parse one is slow.
@@ -90,7 +90,7 @@ def cluster_parameters(
     Empty if they read nothing. A text is empty where a cluster lacks it.
     """
     ranking = context.ranking_of(application)
-    read: set[Read] = set()
+    read: set[TextRead] = set()
     for _, offsets in read_of_clusters(application):
         read.update(offsets)
     if ranking is None or not read:

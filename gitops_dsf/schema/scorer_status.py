@@ -16,7 +16,7 @@ CONDITION_TYPE = (
 )
 
 
-class Condition(Authored):
+class ScorerCondition(Authored):
     """One observation, with the meaning and the bounds of metav1.Condition (Kubernetes
     apimachinery, meta/v1).
     """
@@ -52,7 +52,7 @@ class DynamicScorerStatus(Authored):
     last_synced_config: dict[str, Any] | None = None
     """What the scoring API's /config page said when it was last read."""
     conditions: Annotated[
-        list[Condition],
+        list[ScorerCondition],
         Field(
             json_schema_extra={
                 "x-kubernetes-list-type": "map",

@@ -12,7 +12,7 @@ from dsf_wire import query
 from dsf_wire.dimension import LABELS
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.summary import SCORED_BY_QUERY
-from gitops_dsf.backtest.publisher import Labels
+from gitops_dsf.hub.raw_results import LabelValues
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.model.score_test import Given, ScoreTestSpec, seconds
 from gitops_dsf.resolve.scorer import EffectiveScorer
@@ -84,7 +84,7 @@ class QuerySample(NamedTuple):
 class ResultSeries(NamedTuple):
     """A series of results of one scorer on one cluster."""
 
-    labels: Labels
+    labels: LabelValues
     values: tuple[float | None, ...]
     """One for each run; None where a run does not have the series."""
 

@@ -10,8 +10,9 @@ from dsf_wire.dimension import LABELS, fixed_name
 from dsf_wire.publishrule import PublishedItems, PublishSettings
 from dsf_wire.scorevalue import default_items
 from dsf_wire.summary import ScorerSummary
-from gitops_dsf.backtest.publisher import Labels, ReplayedPublisher
+from gitops_dsf.backtest.publisher import ReplayedPublisher
 from gitops_dsf.backtest.track import Track
+from gitops_dsf.hub.raw_results import LabelValues
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.repository.model.score_test import Given
@@ -83,7 +84,7 @@ def _given_results(given: Given) -> Mapping[ScorerOnCluster, QueryResults]:
     """The series of a test."""
     series: dict[ScorerOnCluster, list[ResultSeries]] = {}
     for authored in given.series:
-        labels: Labels = tuple(getattr(authored.labels, name) for name in LABELS)
+        labels: LabelValues = tuple(getattr(authored.labels, name) for name in LABELS)
         key = ScorerOnCluster(authored.scorer, authored.cluster)
         series.setdefault(key, []).append(ResultSeries(labels, expand(authored.values)))
     results: dict[ScorerOnCluster, QueryResults] = {}
@@ -172,9 +173,9 @@ def _run(
     return ReplayedScorer(cluster=cluster, rule=rule, runs=runs, track=publisher.track)
 
 
-def _raw_scores(results: QueryResults, number: int) -> list[tuple[Labels, float]]:
+def _raw_scores(results: QueryResults, number: int) -> list[tuple[LabelValues, float]]:
     """The raw scores of one run."""
-    raw_scores: list[tuple[Labels, float]] = []
+    raw_scores: list[tuple[LabelValues, float]] = []
     for labels, values in results.series:
         if number < len(values):
             value = values[number]

@@ -27,7 +27,7 @@ OTHERS: Final = 5
 """Number of the colour that all clusters share for which there is no other one."""
 COLOUR_OF_OTHERS: Final = f"c{OTHERS}"
 
-Points = Sequence[tuple[float, float]]
+ChartPoints = Sequence[tuple[float, float]]
 """Seconds since the start of the chart, and values."""
 
 
@@ -37,7 +37,7 @@ class ChartLine:
 
     name: str
     colour: str
-    points: Points
+    points: ChartPoints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +141,7 @@ class Chart:
     """The title for screen readers, with more detail than the heading beside it."""
     description: str
     lines: Sequence[ChartLine]
-    bounds: Sequence[Points]
+    bounds: Sequence[ChartPoints]
     """Dashed lines without a name, in pieces: what another cluster must reach."""
     low: float
     high: float
@@ -209,7 +209,7 @@ class Chart:
         for seconds in ticks(self._length, most=MAX_TIMES):
             yield Label(_unit(self._x(seconds)), str(HEIGHT - 5), self.label(seconds))
 
-    def _path(self, points: Points) -> str:
+    def _path(self, points: ChartPoints) -> str:
         path = ""
         for seconds, value in points:
             path += f"{'L' if path else 'M'}{_unit(self._x(seconds))} {_unit(self._y(value))}"

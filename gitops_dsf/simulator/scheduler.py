@@ -26,7 +26,7 @@ from gitops_dsf.simulator.ranking import SchedulerPanic, rank
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 from gitops_dsf.simulator.taints import TAINT_FILTER, filter_tainted, requeue_time
-from gitops_dsf.simulator.verdict import Stage, Verdict
+from gitops_dsf.simulator.verdict import FilterStage, Verdict
 
 
 def simulate(
@@ -144,13 +144,13 @@ def _schedule(verdict: Verdict) -> Verdict:
         return replace(verdict, outcome=outcome, unsupported=matched.unsupported)
     if matched.status.failed:
         return replace(verdict, status=matched.status)
-    predicate_stage = Stage(PREDICATE_FILTER, matched.clusters)
+    predicate_stage = FilterStage(PREDICATE_FILTER, matched.clusters)
     clusters, status = filter_tainted(
         matched.clusters, placement=placement, state=state, own=verdict.current, now=now
     )
     if status.failed:
         return replace(verdict, status=status, stages=(predicate_stage,))
-    stages = (predicate_stage, Stage(TAINT_FILTER, clusters))
+    stages = (predicate_stage, FilterStage(TAINT_FILTER, clusters))
     # OCM reads the prioritizers after the filters. So a mistake in them leaves the filters'
     # results.
     try:

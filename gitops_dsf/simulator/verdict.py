@@ -37,7 +37,7 @@ from gitops_dsf.simulator.verdict_data import (
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class FilterStage:
     """One filter: its name and the clusters left after it."""
 
     name: str
@@ -54,7 +54,7 @@ class Verdict:
     outcome: Outcome
     status: Status = SUCCESS
     membership: Membership = NO_MEMBERSHIP
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[FilterStage, ...] = ()
     """The filters that completed, in order."""
     prioritizers: tuple[PrioritizerResult, ...] = ()
     ranking: RankedClusters | None = None

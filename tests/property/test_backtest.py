@@ -22,15 +22,16 @@ from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.gridpublisher import GridPublisher, map_all
 from gitops_dsf.backtest.gridscores import GridScores
 from gitops_dsf.backtest.placement import prepare
-from gitops_dsf.backtest.publisher import Labels, ReplayedPublisher
+from gitops_dsf.backtest.publisher import ReplayedPublisher
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT, Track
 from gitops_dsf.backtest.vectorised import decide
+from gitops_dsf.hub.raw_results import LabelValues
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.support.laws import examples
 from tests.unit.simulator.hub import Object, cel, cluster, exact, hub, placement
 
-NOWHERE: Labels = ("",) * 7
+NOWHERE: LabelValues = ("",) * 7
 NAN = math.nan
 
 ranges = st.none() | st.builds(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from dsf_agent.endpoints.auth import RequestAuth
-from dsf_agent.endpoints.keptobjects import KeptObjects, Read, SecretForm, where
+from dsf_agent.endpoints.keptobjects import KeptObjects, ReadObject, SecretForm, where
 from dsf_agent.endpoints.tlscontexts import TlsContexts
 from dsf_agent.errors import AgentError
 from dsf_runtime.oauth2 import AccessTokens, OAuth2Client, TokenError
@@ -50,7 +50,7 @@ class EndpointCredentials:
     Objects are read, and token servers asked, once for all scorers.
     """
 
-    read: Read
+    read: ReadObject
     token_file: Path
     ask: AskTokenServer
     wall: Callable[[], float] = time.time

@@ -33,9 +33,9 @@ _GONE: Final = frozenset({Reason.NOT_FOUND, Reason.FORBIDDEN})
 
 log = logging.getLogger(__name__)
 
-Read = Callable[[str, str], Awaitable[dict[str, Any]]]
+ReadObject = Callable[[str, str], Awaitable[dict[str, Any]]]
 """Reads an object by its kind (Secret or ConfigMap) and name. Raises AgentError."""
-Values = tuple[str, ...]
+SecretValues = tuple[str, ...]
 """Values of keys of one Secret."""
 
 
@@ -79,7 +79,7 @@ class _KeptObject:
 class KeptObjects:
     """Reads and keeps Secrets and ConfigMaps. All methods that read raise AgentError."""
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: ReadObject) -> None:
         self._read = read
         self._kept: dict[tuple[str, str], _KeptObject] = {}
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
@@ -101,8 +101,8 @@ class KeptObjects:
         }
 
     async def secret_values(
-        self, name: str, keys: Values, form: SecretForm, *, after: int
-    ) -> Values:
+        self, name: str, keys: SecretValues, form: SecretForm, *, after: int
+    ) -> SecretValues:
         """Values of keys of a Secret."""
         data = await self.data(
             "Secret",
@@ -157,7 +157,7 @@ class KeptObjects:
             return kept.data
 
 
-def reader(server: ApiServer | None, *, namespace: str) -> Read:
+def reader(server: ApiServer | None, *, namespace: str) -> ReadObject:
     """Reads (right ``get``) in one namespace of the managed cluster.
 
     A laptop may have no access.

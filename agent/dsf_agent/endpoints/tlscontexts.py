@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 
 from dsf_agent.endpoints.auth import RequestAuth
-from dsf_agent.endpoints.keptobjects import KeptObjects, SecretForm, Values, where
+from dsf_agent.endpoints.keptobjects import KeptObjects, SecretForm, SecretValues, where
 from dsf_agent.errors import AgentError
 from dsf_wire.scored import Reason
 from dsf_wire.summary import ClientCertificate, ConfigMapRef
@@ -68,7 +68,7 @@ class TlsContexts:
             return None
         after = self._objects.reads if fresh else -1
         ca_text = ""
-        pair: Values = ()
+        pair: SecretValues = ()
         if auth.ca is not None:
             ca_text = await self._ca_text(auth.ca, after=after)
         if auth.certificate is not None:
@@ -127,7 +127,7 @@ def _with_ca(ref: ConfigMapRef | None, text: str) -> ssl.SSLContext:
         raise AgentError(msg, reason=Reason.CA_UNAVAILABLE) from error
 
 
-def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Values) -> float:
+def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: SecretValues) -> float:
     """Makes the context show a client certificate. Returns when it expires (Unix time).
 
     OpenSSL reads it from files only, so the pair is in the temporary directory for a moment,
@@ -160,7 +160,7 @@ def _end(path: Path) -> float:
         return math.inf
 
 
-def _pair_fault(certificate: ClientCertificate, pair: Values, error: Exception) -> str:
+def _pair_fault(certificate: ClientCertificate, pair: SecretValues, error: Exception) -> str:
     """Why a certificate and its private key cannot be used."""
     certificate_key = certificate.certificate_key
     private_key_key = certificate.private_key_key

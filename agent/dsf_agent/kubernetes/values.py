@@ -8,7 +8,7 @@ from dsf_agent.kubernetes.devices import ANY_NODE, CountsByNode, DeviceCounts
 from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
 from dsf_agent.kubernetes.quantity import NANOS
 from dsf_agent.kubernetes.requests import HUGE_PAGES
-from dsf_wire.measures import Figure, Resource, Selection, spelled
+from dsf_wire.measures import Figure, MeasuredResource, Selection, spelled
 
 NATIVE: Final = frozenset({"cpu", "memory", "pods", "ephemeral-storage", "storage"})
 """Resources of Kubernetes itself, besides huge pages. All others are extended resources."""
@@ -208,7 +208,7 @@ def _sums(
 
 
 def _selected(selection: Selection, node: Node) -> Iterable[str]:
-    wanted: Resource | None = selection.measure.resource
+    wanted: MeasuredResource | None = selection.measure.resource
     if wanted is not None and wanted != "extended":
         return (wanted,)
     return (

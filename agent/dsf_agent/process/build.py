@@ -34,7 +34,7 @@ from dsf_agent.schedule.cycle import Cycle
 from dsf_agent.schedule.worker import Grid, Worker
 from dsf_agent.scoring import query
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.scoring.results import Scoring, ScoringStage
+from dsf_agent.scoring.results import ScoreSeries, ScoringStage
 from dsf_runtime.access import InCluster, KubeconfigFile, runs_in_pod
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.publishrule import PublishSettings, stable_fraction
@@ -153,7 +153,7 @@ class Adapters:
 
     def _score(
         self, scorer: ScorerSummary, reservation: Reservation, label_sets: LabelSets
-    ) -> Scoring:
+    ) -> ScoreSeries:
         if scorer.scored_by_query:
             return partial(query.score, label_sets=label_sets)
         endpoint = self._endpoint(scoring_auth(scorer), reservation)

@@ -28,7 +28,7 @@ from dsf_agent.metrics import AgentMetrics
 from dsf_agent.schedule.cycle import Cycle, CycleResult
 from dsf_agent.scoring import query
 from dsf_agent.scoring.labels import LONG_NAME, LabelSet, LabelSets
-from dsf_agent.scoring.results import Scoring, ScoringStage
+from dsf_agent.scoring.results import ScoreSeries, ScoringStage
 from dsf_wire import clusters as wire_clusters
 from dsf_wire import summary
 from dsf_wire.clusters import FleetCluster
@@ -216,7 +216,7 @@ class _Stages:
             wall=lambda: now,
         )
 
-    def _score(self, label_sets: LabelSets) -> Scoring:
+    def _score(self, label_sets: LabelSets) -> ScoreSeries:
         scorer = self._scorer
         if scorer.scored_by_query:
             return partial(query.score, label_sets=label_sets)

@@ -21,7 +21,7 @@ import yaml
 
 from dsf_agent.errors import AgentError
 from dsf_agent.publish import hubobject, store
-from dsf_agent.publish.hubobject import HubObject
+from dsf_agent.publish.hubobject import ScoreObject
 from dsf_agent.publish.store import ScoredCondition, StoredScores
 from dsf_wire.scored import Reason
 
@@ -124,7 +124,7 @@ class DirectoryStore:
         """The object in a file. Only the part before the text ``until`` is parsed."""
         try:
             start, rest, _ = path.read_bytes().partition(until)
-            stored = msgspec.yaml.decode(start, type=HubObject).stored()
+            stored = msgspec.yaml.decode(start, type=ScoreObject).stored()
             return replace(stored, filled=True) if rest else stored
         except FileNotFoundError:
             return None

@@ -27,7 +27,7 @@ from urllib.parse import quote
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError
 from dsf_agent.publish import hubobject, store
-from dsf_agent.publish.hubobject import HubObject, HubObjectList, TableAnswer
+from dsf_agent.publish.hubobject import HubObjectList, ScoreObject, TableAnswer
 from dsf_agent.publish.store import ScoredCondition, StoredScores
 from dsf_runtime.apiserver import APPLY, JSON_PATCH, MERGE
 from dsf_wire import constants, ownership
@@ -287,7 +287,7 @@ class HubStore:
         count: int,
         labels: Mapping[str, str],
         needed: Callable[[], bool],
-    ) -> HubObject:
+    ) -> ScoreObject:
         """Applies the status until the object holds these items and no others."""
         try:
             applied = await self._apply(name, body, labels=labels, needed=needed)
@@ -313,9 +313,9 @@ class HubStore:
         extra = {"scorer": scorer, "object": name}
         log.info("took over %s from %s", name, before, extra=extra)
 
-    async def _get(self, name: str) -> HubObject | None:
+    async def _get(self, name: str) -> ScoreObject | None:
         try:
-            read = await self._server.call("GET", self._path(name), shape=HubObject)
+            read = await self._server.call("GET", self._path(name), shape=ScoreObject)
         except AgentError as error:
             if error.reason is not Reason.NOT_FOUND:
                 raise
@@ -350,7 +350,7 @@ class HubStore:
         params = {"fieldManager": AGENT_MANAGER}
         try:
             created = await self._server.call(
-                "POST", self._base, shape=HubObject, params=params, body=body
+                "POST", self._base, shape=ScoreObject, params=params, body=body
             )
         except AgentError as error:
             if error.reason is not Reason.CONFLICT:
@@ -418,7 +418,7 @@ class HubStore:
 
     async def _apply(
         self, name: str, body: bytes, *, labels: Mapping[str, str], needed: Callable[[], bool]
-    ) -> HubObject:
+    ) -> ScoreObject:
         """Applies the status. Creates the object if it does not exist."""
         try:
             return await self._apply_status(name, body)
@@ -429,11 +429,11 @@ class HubStore:
         await self._create(name, labels=labels, needed=needed)
         return await self._apply_status(name, body)
 
-    async def _apply_status(self, name: str, body: bytes) -> HubObject:
+    async def _apply_status(self, name: str, body: bytes) -> ScoreObject:
         # Without force another owner of an item is a conflict, which tells of it.
         return await self._patch(f"{self._path(name)}/status", body, APPLY, force="false")
 
-    async def _label(self, name: str, *, labels: Mapping[str, str]) -> HubObject:
+    async def _label(self, name: str, *, labels: Mapping[str, str]) -> ScoreObject:
         """Sets our labels on objects of other programs or of renamed scorers.
 
         So they are deleted with their scorer.
@@ -443,10 +443,10 @@ class HubStore:
         body = {"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}}
         return await self._patch(self._path(name), body, MERGE)
 
-    async def _patch(self, path: str, body: object, kind: str, **more: str) -> HubObject:
+    async def _patch(self, path: str, body: object, kind: str, **more: str) -> ScoreObject:
         params = {"fieldManager": AGENT_MANAGER, **more}
         return await self._server.call(
-            "PATCH", path, shape=HubObject, params=params, body=body, content_type=kind
+            "PATCH", path, shape=ScoreObject, params=params, body=body, content_type=kind
         )
 
     def _path(self, name: str) -> str:

@@ -58,7 +58,7 @@ class ScoreStatus(msgspec.Struct, frozen=True, rename="camel"):
     valid_until: str | None = None
 
 
-class HubObject(msgspec.Struct, frozen=True):
+class ScoreObject(msgspec.Struct, frozen=True):
     """One AddOnPlacementScore.
 
     It is decoded without the ``fieldsV1`` of managedFields, which are most of its bytes.
@@ -103,7 +103,7 @@ class HubObject(msgspec.Struct, frozen=True):
 class HubObjectList(msgspec.Struct, frozen=True):
     """A list of objects."""
 
-    items: list[HubObject] = []
+    items: list[ScoreObject] = []
 
 
 class TableRow(msgspec.Struct, frozen=True):

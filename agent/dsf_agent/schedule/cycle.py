@@ -26,7 +26,7 @@ from dsf_agent.samples import sample_text
 from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
 from dsf_agent.scoring.items import items_of
 from dsf_agent.scoring.labels import LabelSet, LabelSets
-from dsf_agent.scoring.results import BATCH, Scoring, ScoringResults, counts_text
+from dsf_agent.scoring.results import BATCH, ScoreSeries, ScoringResults, counts_text
 from dsf_agent.scoring.split import groups, split
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
 from dsf_wire.scored import Reason, ScoredReason
@@ -120,14 +120,14 @@ class Cycle:
     scorer: ScorerSummary
     fleet: ScoredClusters
     fetch: Fetch
-    score_of: Callable[[LabelSets], Scoring]
+    score_of: Callable[[LabelSets], ScoreSeries]
     publication: ScorePublication | None
     metrics: ScorerMetrics
     reservation: Reservation
     wall: Callable[[], float]
     _label: str = field(init=False)
     """Of the cluster, for the hub scorer; empty for an agent."""
-    _stages: list[tuple[LabelSets, Scoring]] = field(init=False, default_factory=list)
+    _stages: list[tuple[LabelSets, ScoreSeries]] = field(init=False, default_factory=list)
     """One for each scoring request: each remembers the label sets of its last answer."""
     _missing: frozenset[str] = field(init=False, default_factory=frozenset)
     """Clusters without an item in the last cycle, to report only changes."""

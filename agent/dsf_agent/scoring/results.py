@@ -214,7 +214,7 @@ def take(
         into.add(label_set, score, where=where)
 
 
-Scoring = Callable[[SeriesText], Awaitable[ScoringResults]]
+ScoreSeries = Callable[[SeriesText], Awaitable[ScoringResults]]
 """The second stage of a cycle: the results for these series, maybe none. Raises AgentError."""
 
 

@@ -9,13 +9,13 @@ not read.
 from gitops_dsf.argocd.gotemplate.check import check, reads
 from gitops_dsf.argocd.gotemplate.mistakes import TemplateError, TemplateMistake, Trouble
 from gitops_dsf.argocd.gotemplate.parse import parse
-from gitops_dsf.argocd.gotemplate.values import Parameters, Read, Value
+from gitops_dsf.argocd.gotemplate.values import Parameters, TextRead, Value
 
 __all__ = [
     "Parameters",
-    "Read",
     "TemplateError",
     "TemplateMistake",
+    "TextRead",
     "Trouble",
     "Value",
     "check",

@@ -9,11 +9,11 @@ from gitops_dsf.argocd.gotemplate.mistakes import (
     Trouble,
 )
 from gitops_dsf.argocd.gotemplate.run import Run
-from gitops_dsf.argocd.gotemplate.values import Parameters, Read
+from gitops_dsf.argocd.gotemplate.values import Parameters, TextRead
 
 
 def check(
-    text: str, parameters: Parameters | None, lacking: Collection[Read] = ()
+    text: str, parameters: Parameters | None, lacking: Collection[TextRead] = ()
 ) -> tuple[TemplateMistake, ...]:
     """What is wrong with a text.
 
@@ -39,7 +39,7 @@ def check(
     return tuple(run.mistakes)
 
 
-def reads(text: str, parameters: Parameters) -> Mapping[Read, int]:
+def reads(text: str, parameters: Parameters) -> Mapping[TextRead, int]:
     """The texts that a template reads from maps of texts, each with an offset.
 
     Empty for a template that is not read. What is behind a mistake in an action is not known.

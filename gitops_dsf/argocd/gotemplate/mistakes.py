@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from gitops_dsf.argocd.gotemplate.values import Read
+from gitops_dsf.argocd.gotemplate.values import TextRead
 from gitops_dsf.diagnostics import Mistake
 
 SHARED: Final = "the ApplicationSet controller, which all teams share"
@@ -39,7 +39,7 @@ class TemplateMistake(Mistake):
     """The parameters that exist, if `name` does not."""
     name: str = ""
     """The parameter that does not exist."""
-    lacks: Read | None = None
+    lacks: TextRead | None = None
     """The label or claim that a cluster lacks."""
 
 
@@ -55,7 +55,7 @@ class TemplateError(Exception):
         trouble: Trouble = Trouble.FAILS,
         known: tuple[str, ...] = (),
         name: str = "",
-        lacks: Read | None = None,
+        lacks: TextRead | None = None,
     ) -> None:
         super().__init__(message)
         self.mistake = TemplateMistake(message, hint, offset, trouble, known, name, lacks)

@@ -26,7 +26,7 @@ from gitops_dsf.argocd.gotemplate.mistakes import (
     Trouble,
 )
 from gitops_dsf.argocd.gotemplate.parse import parse
-from gitops_dsf.argocd.gotemplate.values import Parameters, Read, Value
+from gitops_dsf.argocd.gotemplate.values import Parameters, TextRead, Value
 from gitops_dsf.wording import plural
 
 _UNKNOWN: Final = Value("any", 256)
@@ -37,10 +37,10 @@ _ROOT_CHARACTERS: Final = 4096
 class Run:
     """One run of a template."""
 
-    def __init__(self, parameters: Parameters | None, lacking: Collection[Read] = ()) -> None:
+    def __init__(self, parameters: Parameters | None, lacking: Collection[TextRead] = ()) -> None:
         """Without `parameters` any may be there; `lacking` are empty texts."""
         self.mistakes: list[TemplateMistake] = []
-        self.read: dict[Read, int] = {}
+        self.read: dict[TextRead, int] = {}
         """Texts that it reads from maps of texts, with the first offset of each."""
         self._written = 0
         """About how many characters it writes."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Read = tuple[str, str]
+TextRead = tuple[str, str]
 """The name of a map of texts, and of a text in it."""
 
 
@@ -20,7 +20,7 @@ class Value:
     kind: str
     size: int = 0
     constant: str | int | bool | None = None
-    lacking: tuple[int, Read] | None = None
+    lacking: tuple[int, TextRead] | None = None
     """Where the template reads it, if it is an empty text because a cluster lacks it."""
     fields: Mapping[str, "Value"] | None = None
     """The values in a map, if all of them are known."""

@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
-from gitops_dsf.diagnostics.code import Code as Code
+from gitops_dsf.diagnostics.code import FindingCode as FindingCode
 from gitops_dsf.diagnostics.codes import credentials, http_requests
 from gitops_dsf.diagnostics.codes.application_sets import *
 from gitops_dsf.diagnostics.codes.application_sources import *
@@ -67,9 +67,9 @@ RETIRED: Final = frozenset(
 """Codes that earlier versions reported. A code never gets a second meaning."""
 
 
-def _by_number(values: Iterable[object]) -> dict[str, Code]:
+def _by_number(values: Iterable[object]) -> dict[str, FindingCode]:
     """The codes among values, by their ids, in order."""
-    codes = [value for value in values if isinstance(value, Code)]
+    codes = [value for value in values if isinstance(value, FindingCode)]
     return {code.id: code for code in sorted(codes, key=attrgetter("id"))}
 
 

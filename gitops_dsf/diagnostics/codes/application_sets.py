@@ -1,9 +1,9 @@
 """Codes about ApplicationSets: their generators, destinations and deletions."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-GENERATOR = Code(
+GENERATOR = FindingCode(
     "DSF402",
     Severity.ERROR,
     "clusterDecisionResource generator that cannot work",
@@ -29,7 +29,7 @@ GENERATOR = Code(
         """,
 )
 
-DECISION_BY_NAME = Code(
+DECISION_BY_NAME = FindingCode(
     "DSF403",
     Severity.ERROR,
     "decision looked up by name",
@@ -56,7 +56,7 @@ DECISION_BY_NAME = Code(
         """,
 )
 
-TEMPLATED_PROJECT = Code(
+TEMPLATED_PROJECT = FindingCode(
     "DSF404",
     Severity.ERROR,
     "templated project",
@@ -80,7 +80,7 @@ TEMPLATED_PROJECT = Code(
         """,
 )
 
-GENERATOR_CONFIG = Code(
+GENERATOR_CONFIG = FindingCode(
     "DSF405",
     Severity.WARNING,
     "generator ConfigMap of unknown content",
@@ -107,7 +107,7 @@ GENERATOR_CONFIG = Code(
         """,
 )
 
-DELETION_POLICY = Code(
+DELETION_POLICY = FindingCode(
     "DSF406",
     Severity.WARNING,
     "ApplicationSet that deletes when a decision is empty",
@@ -129,7 +129,7 @@ DELETION_POLICY = Code(
         """,
 )
 
-UNKNOWN_PLACEMENT = Code(
+UNKNOWN_PLACEMENT = FindingCode(
     "DSF407",
     Severity.ERROR,
     "unknown Placement",
@@ -155,7 +155,7 @@ UNKNOWN_PLACEMENT = Code(
         """,
 )
 
-CONSTANT_NAME = Code(
+CONSTANT_NAME = FindingCode(
     "DSF411",
     Severity.ERROR,
     "one name for several Applications",
@@ -187,7 +187,7 @@ CONSTANT_NAME = Code(
         """,
 )
 
-DESTINATION = Code(
+DESTINATION = FindingCode(
     "DSF412",
     Severity.ERROR,
     "destination that names no cluster, or two",
@@ -211,7 +211,7 @@ DESTINATION = Code(
         """,
 )
 
-NO_GENERATOR = Code(
+NO_GENERATOR = FindingCode(
     "DSF413",
     Severity.ERROR,
     "ApplicationSet that generates nothing",

@@ -1,9 +1,9 @@
 """Codes about the sources of applications: URLs, paths and Helm value files."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-SOURCE_PATH = Code(
+SOURCE_PATH = FindingCode(
     "DSF335",
     Severity.ERROR,
     "path outside the repository",
@@ -29,7 +29,7 @@ SOURCE_PATH = Code(
         """,
 )
 
-REPOSITORY_URL = Code(
+REPOSITORY_URL = FindingCode(
     "DSF336",
     Severity.ERROR,
     "repoURL that Argo CD cannot fetch",
@@ -56,7 +56,7 @@ REPOSITORY_URL = Code(
         """,
 )
 
-AMBIGUOUS_SOURCE = Code(
+AMBIGUOUS_SOURCE = FindingCode(
     "DSF346",
     Severity.ERROR,
     "source with contradicting fields",
@@ -86,7 +86,7 @@ AMBIGUOUS_SOURCE = Code(
         """,
 )
 
-UNKNOWN_REFERENCE = Code(
+UNKNOWN_REFERENCE = FindingCode(
     "DSF347",
     Severity.ERROR,
     "value file of an unknown source",

@@ -1,9 +1,9 @@
 """Codes about applications: their names, AppProjects, objects and moves."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-REPLACE_EXCLUDE = Code(
+REPLACE_EXCLUDE = FindingCode(
     "DSF306",
     Severity.ERROR,
     "Replace together with Exclude",
@@ -27,7 +27,7 @@ REPLACE_EXCLUDE = Code(
         """,
 )
 
-LONG_NAME = Code(
+LONG_NAME = FindingCode(
     "DSF311",
     Severity.ERROR,
     "name too long for where it is used",
@@ -47,7 +47,7 @@ LONG_NAME = Code(
         """,
 )
 
-APPLICATION_NAME = Code(
+APPLICATION_NAME = FindingCode(
     "DSF361",
     Severity.ERROR,
     "Application that two ApplicationSets generate",
@@ -101,7 +101,7 @@ APPLICATION_NAME = Code(
         """,
 )
 
-OWN_APPLICATION = Code(
+OWN_APPLICATION = FindingCode(
     "DSF362",
     Severity.ERROR,
     "Application named like one of rendered/argocd",
@@ -146,7 +146,7 @@ OWN_APPLICATION = Code(
         """,
 )
 
-SAME_OBJECTS = Code(
+SAME_OBJECTS = FindingCode(
     "DSF365",
     Severity.WARNING,
     "two applications with the same objects",
@@ -181,7 +181,7 @@ SAME_OBJECTS = Code(
         """,
 )
 
-PLATFORM_PROJECT = Code(
+PLATFORM_PROJECT = FindingCode(
     "DSF410",
     Severity.ERROR,
     "application in an AppProject of the platform",

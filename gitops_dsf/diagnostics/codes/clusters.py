@@ -1,9 +1,9 @@
 """Codes about the clusters on which scorers run: the inventory, selectors and masks."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-UNKNOWN_CLUSTER = Code(
+UNKNOWN_CLUSTER = FindingCode(
     "DSF201",
     Severity.ERROR,
     "mask for an unknown cluster",
@@ -25,7 +25,7 @@ UNKNOWN_CLUSTER = Code(
         """,
 )
 
-UNKNOWN_SCORE = Code(
+UNKNOWN_SCORE = FindingCode(
     "DSF202",
     Severity.ERROR,
     "mask for an unknown score",
@@ -47,7 +47,7 @@ UNKNOWN_SCORE = Code(
         """,
 )
 
-MATCHES_NOTHING = Code(
+MATCHES_NOTHING = FindingCode(
     "DSF203",
     Severity.WARNING,
     "mask or selector that matches nothing",
@@ -68,7 +68,7 @@ MATCHES_NOTHING = Code(
         """,
 )
 
-DUPLICATE_MASK = Code(
+DUPLICATE_MASK = FindingCode(
     "DSF204",
     Severity.WARNING,
     "mask written twice",
@@ -91,7 +91,7 @@ DUPLICATE_MASK = Code(
         """,
 )
 
-NOWHERE = Code(
+NOWHERE = FindingCode(
     "DSF205",
     Severity.WARNING,
     "scorer that runs on no cluster",
@@ -129,7 +129,7 @@ NOWHERE = Code(
         """,
 )
 
-BAD_SELECTOR = Code(
+BAD_SELECTOR = FindingCode(
     "DSF206",
     Severity.ERROR,
     "label selector that Kubernetes refuses",
@@ -151,7 +151,7 @@ BAD_SELECTOR = Code(
         """,
 )
 
-CONFIG_NAME = Code(
+CONFIG_NAME = FindingCode(
     "DSF207",
     Severity.ERROR,
     "DynamicScoringConfig that would not be read",
@@ -172,7 +172,7 @@ CONFIG_NAME = Code(
         """,
 )
 
-NO_CLUSTERS = Code(
+NO_CLUSTERS = FindingCode(
     "DSF208",
     Severity.WARNING,
     "no clusters in the inventory",

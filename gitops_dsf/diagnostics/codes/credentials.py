@@ -1,9 +1,9 @@
 """Codes about tokens, Secrets and certificates: where they are written, and who gets them."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-URL_CREDENTIALS = Code(
+URL_CREDENTIALS = FindingCode(
     "DSF104",
     Severity.ERROR,
     "credentials inside a URL",
@@ -25,7 +25,7 @@ URL_CREDENTIALS = Code(
         """,
 )
 
-SECRET_IN_YAML = Code(
+SECRET_IN_YAML = FindingCode(
     "DSF105",
     Severity.ERROR,
     "secret written into the repository",
@@ -49,7 +49,7 @@ SECRET_IN_YAML = Code(
         """,
 )
 
-RESERVED_SECRET = Code(
+RESERVED_SECRET = FindingCode(
     "DSF126",
     Severity.ERROR,
     "Secret that no scorer may send",
@@ -75,7 +75,7 @@ RESERVED_SECRET = Code(
         """,
 )
 
-TOKEN_IN_CLEAR = Code(
+TOKEN_IN_CLEAR = FindingCode(
     "DSF127",
     Severity.ERROR,
     "token over plain http",
@@ -103,7 +103,7 @@ TOKEN_IN_CLEAR = Code(
         """,
 )
 
-POD_TOKEN_OUTSIDE = Code(
+POD_TOKEN_OUTSIDE = FindingCode(
     "DSF128",
     Severity.ERROR,
     "token of the agent's pod for a host outside the cluster",
@@ -127,7 +127,7 @@ POD_TOKEN_OUTSIDE = Code(
         """,
 )
 
-TOKEN_OUTSIDE = Code(
+TOKEN_OUTSIDE = FindingCode(
     "DSF129",
     Severity.WARNING,
     "token for an outside host that is not allowed",
@@ -157,7 +157,7 @@ TOKEN_OUTSIDE = Code(
         """,
 )
 
-SHARED_SECRET = Code(
+SHARED_SECRET = FindingCode(
     "DSF130",
     Severity.WARNING,
     "one Secret for several hosts",
@@ -184,7 +184,7 @@ SHARED_SECRET = Code(
         """,
 )
 
-CERTIFICATE_WITHOUT_TLS = Code(
+CERTIFICATE_WITHOUT_TLS = FindingCode(
     "DSF143",
     Severity.ERROR,
     "client certificate for a host without https",

@@ -1,9 +1,9 @@
 """Codes about the clusters that a Placement may choose, and the sets that they are in."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-IN_NO_SET = Code(
+IN_NO_SET = FindingCode(
     "DSF212",
     Severity.NOTICE,
     "cluster in no set that a Placement chooses from",
@@ -50,7 +50,7 @@ IN_NO_SET = Code(
         """,
 )
 
-UNKNOWN_SET = Code(
+UNKNOWN_SET = FindingCode(
     "DSF309",
     Severity.ERROR,
     "unknown ManagedClusterSet",
@@ -74,7 +74,7 @@ UNKNOWN_SET = Code(
         """,
 )
 
-NO_ELIGIBLE_CLUSTER = Code(
+NO_ELIGIBLE_CLUSTER = FindingCode(
     "DSF310",
     Severity.ERROR,
     "no eligible cluster",
@@ -97,7 +97,7 @@ NO_ELIGIBLE_CLUSTER = Code(
         """,
 )
 
-MANY_DECISIONS = Code(
+MANY_DECISIONS = FindingCode(
     "DSF320",
     Severity.WARNING,
     "more than 100 clusters in one decision",
@@ -110,7 +110,7 @@ MANY_DECISIONS = Code(
     unshown="the smallest example has 101 clusters",
 )
 
-UNKNOWN_SET_OF_CLUSTER = Code(
+UNKNOWN_SET_OF_CLUSTER = FindingCode(
     "DSF340",
     Severity.WARNING,
     "cluster in a set that does not exist",
@@ -133,7 +133,7 @@ UNKNOWN_SET_OF_CLUSTER = Code(
         """,
 )
 
-TOO_FEW_CLUSTERS = Code(
+TOO_FEW_CLUSTERS = FindingCode(
     "DSF364",
     Severity.WARNING,
     "more clusters than are eligible",
@@ -156,7 +156,7 @@ TOO_FEW_CLUSTERS = Code(
         """,
 )
 
-BINDING_NAME = Code(
+BINDING_NAME = FindingCode(
     "DSF370",
     Severity.ERROR,
     "binding that is not named after its set",
@@ -180,7 +180,7 @@ BINDING_NAME = Code(
         """,
 )
 
-BINDING_OWNER = Code(
+BINDING_OWNER = FindingCode(
     "DSF371",
     Severity.WARNING,
     "binding with two owners",

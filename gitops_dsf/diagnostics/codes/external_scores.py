@@ -1,9 +1,9 @@
 """Codes about scores that other add-ons publish."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-EXTERNAL_SCORE = Code(
+EXTERNAL_SCORE = FindingCode(
     "DSF214",
     Severity.ERROR,
     "external score that something else publishes or declares",
@@ -26,7 +26,7 @@ EXTERNAL_SCORE = Code(
         """,
 )
 
-FOREIGN_SCORE = Code(
+FOREIGN_SCORE = FindingCode(
     "DSF323",
     Severity.WARNING,
     "score that no scorer here publishes",
@@ -61,7 +61,7 @@ FOREIGN_SCORE = Code(
         """,
 )
 
-UNDECLARED_SCORE = Code(
+UNDECLARED_SCORE = FindingCode(
     "DSF377",
     Severity.ERROR,
     "score of another add-on that is not declared",
@@ -94,7 +94,7 @@ UNDECLARED_SCORE = Code(
         """,
 )
 
-UNKNOWN_MEASUREMENT = Code(
+UNKNOWN_MEASUREMENT = FindingCode(
     "DSF378",
     Severity.ERROR,
     "score with no known time to measure a move",

@@ -1,9 +1,9 @@
 """Codes about the files and folders of the repository, and about what git has of them."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-SIZE = Code(
+SIZE = FindingCode(
     "DSF008",
     Severity.ERROR,
     "file or repository too large",
@@ -15,7 +15,7 @@ SIZE = Code(
     unshown="the smallest example has 8 MiB",
 )
 
-SYMLINK = Code(
+SYMLINK = FindingCode(
     "DSF009",
     Severity.ERROR,
     "symbolic link that leaves the repository or leads nowhere",
@@ -26,7 +26,7 @@ SYMLINK = Code(
     unshown="an example is text, and text cannot hold a symbolic link",
 )
 
-EMPTY = Code(
+EMPTY = FindingCode(
     "DSF010",
     Severity.ERROR,
     "nothing to read",
@@ -38,7 +38,7 @@ EMPTY = Code(
     unshown="an example is written over a repository that has files",
 )
 
-WRONG_FOLDER = Code(
+WRONG_FOLDER = FindingCode(
     "DSF017",
     Severity.ERROR,
     "kind in the wrong folder",
@@ -64,7 +64,7 @@ WRONG_FOLDER = Code(
         """,
 )
 
-UNREAD_FOLDER = Code(
+UNREAD_FOLDER = FindingCode(
     "DSF021",
     Severity.WARNING,
     "folder or file that is not read",
@@ -83,7 +83,7 @@ UNREAD_FOLDER = Code(
         """,
 )
 
-MORE_FINDINGS = Code(
+MORE_FINDINGS = FindingCode(
     "DSF030",
     Severity.ERROR,
     "more findings than are listed",
@@ -95,7 +95,7 @@ MORE_FINDINGS = Code(
     unshown="the smallest example has 1,001 mistakes",
 )
 
-ABSENT = Code(
+ABSENT = FindingCode(
     "DSF035",
     Severity.ERROR,
     "file that git has and that is not here",
@@ -110,7 +110,7 @@ ABSENT = Code(
     unshown="it depends on what git has committed",
 )
 
-GIT_UNASKED = Code(
+GIT_UNASKED = FindingCode(
     "DSF036",
     Severity.WARNING,
     "git repository that cannot be read",
@@ -123,7 +123,7 @@ GIT_UNASKED = Code(
     unshown="it depends on git",
 )
 
-CHANGED_BY_GIT = Code(
+CHANGED_BY_GIT = FindingCode(
     "DSF037",
     Severity.ERROR,
     "file with other content in git",
@@ -136,7 +136,7 @@ CHANGED_BY_GIT = Code(
     unshown="it depends on what git has committed",
 )
 
-ELSEWHERE = Code(
+ELSEWHERE = FindingCode(
     "DSF039",
     Severity.WARNING,
     "spec.git.path that is not the folder of the fleet",

@@ -1,9 +1,9 @@
 """Codes about requests to metric sources and scoring APIs: hosts, URLs and headers."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-BAD_URL = Code(
+BAD_URL = FindingCode(
     "DSF103",
     Severity.ERROR,
     "URL that cannot be called",
@@ -24,7 +24,7 @@ BAD_URL = Code(
         """,
 )
 
-METADATA_HOST = Code(
+METADATA_HOST = FindingCode(
     "DSF131",
     Severity.ERROR,
     "link-local address or metadata service as a host",
@@ -47,7 +47,7 @@ METADATA_HOST = Code(
         """,
 )
 
-BAD_HEADER = Code(
+BAD_HEADER = FindingCode(
     "DSF142",
     Severity.ERROR,
     "header that the agent cannot send",
@@ -73,7 +73,7 @@ BAD_HEADER = Code(
         """,
 )
 
-LOCAL_HOST = Code(
+LOCAL_HOST = FindingCode(
     "DSF166",
     Severity.WARNING,
     "host that is the pod itself",
@@ -95,7 +95,7 @@ LOCAL_HOST = Code(
         """,
 )
 
-METRICS_OUTSIDE = Code(
+METRICS_OUTSIDE = FindingCode(
     "DSF176",
     Severity.NOTICE,
     "scoring API outside the clusters",
@@ -118,7 +118,7 @@ METRICS_OUTSIDE = Code(
         """,
 )
 
-SERVICE_BEHIND_PROXY = Code(
+SERVICE_BEHIND_PROXY = FindingCode(
     "DSF178",
     Severity.WARNING,
     "Service of the cluster that is called through a proxy",
@@ -147,7 +147,7 @@ SERVICE_BEHIND_PROXY = Code(
         """,
 )
 
-BAD_PARAMETER = Code(
+BAD_PARAMETER = FindingCode(
     "DSF196",
     Severity.ERROR,
     "URL parameter that a source cannot have",
@@ -170,7 +170,7 @@ BAD_PARAMETER = Code(
         """,
 )
 
-NO_API = Code(
+NO_API = FindingCode(
     "DSF197",
     Severity.WARNING,
     "URL at which no API answers",

@@ -1,9 +1,9 @@
 """Codes about scorers on the hub, which tell clusters apart by a label of the series."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-NO_CLUSTER_LABEL = Code(
+NO_CLUSTER_LABEL = FindingCode(
     "DSF148",
     Severity.ERROR,
     "scorer on the hub without a cluster label",
@@ -31,7 +31,7 @@ NO_CLUSTER_LABEL = Code(
         """,
 )
 
-MIXED_CLUSTERS = Code(
+MIXED_CLUSTERS = FindingCode(
     "DSF149",
     Severity.ERROR,
     "query on the hub that mixes clusters",
@@ -60,7 +60,7 @@ MIXED_CLUSTERS = Code(
         """,
 )
 
-SAME_IDENTITY = Code(
+SAME_IDENTITY = FindingCode(
     "DSF150",
     Severity.ERROR,
     "clusters that a label cannot tell apart",
@@ -97,7 +97,7 @@ SAME_IDENTITY = Code(
         """,
 )
 
-NO_IDENTITY = Code(
+NO_IDENTITY = FindingCode(
     "DSF151",
     Severity.WARNING,
     "cluster without the label that identifies it",
@@ -134,7 +134,7 @@ NO_IDENTITY = Code(
         """,
 )
 
-WRONG_PLACE = Code(
+WRONG_PLACE = FindingCode(
     "DSF152",
     Severity.ERROR,
     "setting that does not fit where the scorer runs",

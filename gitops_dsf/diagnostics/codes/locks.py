@@ -1,9 +1,9 @@
 """Codes about locks, which hold what a scoring API says of a scorer."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-NO_LOCK = Code(
+NO_LOCK = FindingCode(
     "DSF114",
     Severity.WARNING,
     "Full scorer without a lock",
@@ -23,7 +23,7 @@ NO_LOCK = Code(
         """,
 )
 
-LOCK_OVERRULES = Code(
+LOCK_OVERRULES = FindingCode(
     "DSF115",
     Severity.WARNING,
     "lock that contradicts the spec",
@@ -54,7 +54,7 @@ LOCK_OVERRULES = Code(
         """,
 )
 
-LOCK_WITH_TOKEN = Code(
+LOCK_WITH_TOKEN = FindingCode(
     "DSF116",
     Severity.ERROR,
     "host known only from a lock, combined with a token",
@@ -85,7 +85,7 @@ LOCK_WITH_TOKEN = Code(
         """,
 )
 
-LOCK_MOVES_HOST = Code(
+LOCK_MOVES_HOST = FindingCode(
     "DSF117",
     Severity.ERROR,
     "lock that changes a host",
@@ -109,7 +109,7 @@ LOCK_MOVES_HOST = Code(
         """,
 )
 
-STALE_LOCK = Code(
+STALE_LOCK = FindingCode(
     "DSF118",
     Severity.WARNING,
     "lock that is not used",

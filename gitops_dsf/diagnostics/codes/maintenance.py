@@ -1,9 +1,9 @@
 """Codes about Maintenance documents and their windows."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-WINDOW_NEVER_OPENS = Code(
+WINDOW_NEVER_OPENS = FindingCode(
     "DSF351",
     Severity.ERROR,
     "maintenance window that never opens",
@@ -36,7 +36,7 @@ WINDOW_NEVER_OPENS = Code(
         """,
 )
 
-WINDOW_CLOCKS = Code(
+WINDOW_CLOCKS = FindingCode(
     "DSF352",
     Severity.WARNING,
     "maintenance window during a clock change",
@@ -67,7 +67,7 @@ WINDOW_CLOCKS = Code(
         """,
 )
 
-WINDOWS_OVERLAP = Code(
+WINDOWS_OVERLAP = FindingCode(
     "DSF353",
     Severity.WARNING,
     "maintenance windows of one cluster that overlap",
@@ -118,7 +118,7 @@ WINDOWS_OVERLAP = Code(
         """,
 )
 
-MAINTENANCE_STRANDS = Code(
+MAINTENANCE_STRANDS = FindingCode(
     "DSF354",
     Severity.WARNING,
     "maintenance that leaves too few eligible clusters",
@@ -152,7 +152,7 @@ MAINTENANCE_STRANDS = Code(
         """,
 )
 
-MAINTENANCE_NEEDS = Code(
+MAINTENANCE_NEEDS = FindingCode(
     "DSF355",
     Severity.ERROR,
     "maintenance without spec.pace",
@@ -185,7 +185,7 @@ MAINTENANCE_NEEDS = Code(
         """,
 )
 
-UNKNOWN_IN_MAINTENANCE = Code(
+UNKNOWN_IN_MAINTENANCE = FindingCode(
     "DSF356",
     Severity.ERROR,
     "maintenance of something that does not exist",
@@ -217,7 +217,7 @@ UNKNOWN_IN_MAINTENANCE = Code(
         """,
 )
 
-MANY_WINDOWS = Code(
+MANY_WINDOWS = FindingCode(
     "DSF357",
     Severity.ERROR,
     "more than 200 Maintenance documents",

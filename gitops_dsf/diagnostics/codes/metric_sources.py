@@ -1,9 +1,9 @@
 """Codes about MetricSources, and about the fields that a type of source has."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-UNKNOWN_SOURCE = Code(
+UNKNOWN_SOURCE = FindingCode(
     "DSF137",
     Severity.ERROR,
     "MetricSource that does not exist",
@@ -25,7 +25,7 @@ UNKNOWN_SOURCE = Code(
         """,
 )
 
-SOURCE_BESIDE_REF = Code(
+SOURCE_BESIDE_REF = FindingCode(
     "DSF138",
     Severity.ERROR,
     "field beside a reference to a MetricSource",
@@ -48,7 +48,7 @@ SOURCE_BESIDE_REF = Code(
         """,
 )
 
-SOURCE_LACKING = Code(
+SOURCE_LACKING = FindingCode(
     "DSF139",
     Severity.ERROR,
     "MetricSource without a variant for a cluster",
@@ -74,7 +74,7 @@ SOURCE_LACKING = Code(
         """,
 )
 
-UNUSED_SOURCE = Code(
+UNUSED_SOURCE = FindingCode(
     "DSF140",
     Severity.WARNING,
     "MetricSource that no scorer names",
@@ -97,7 +97,7 @@ UNUSED_SOURCE = Code(
         """,
 )
 
-DEAD_VARIANT = Code(
+DEAD_VARIANT = FindingCode(
     "DSF141",
     Severity.WARNING,
     "variant of a MetricSource that is never used",
@@ -123,7 +123,7 @@ DEAD_VARIANT = Code(
         """,
 )
 
-SOURCE_FIELD = Code(
+SOURCE_FIELD = FindingCode(
     "DSF146",
     Severity.ERROR,
     "field that source type Kubernetes does not use",
@@ -157,7 +157,7 @@ SOURCE_FIELD = Code(
         """,
 )
 
-RECEIVER_MISSING = Code(
+RECEIVER_MISSING = FindingCode(
     "DSF154",
     Severity.ERROR,
     "OpenTelemetry source that no receiver serves",
@@ -187,7 +187,7 @@ RECEIVER_MISSING = Code(
         """,
 )
 
-RECEIVER_FIELD = Code(
+RECEIVER_FIELD = FindingCode(
     "DSF155",
     Severity.ERROR,
     "field that the OpenTelemetry receiver does not use",

@@ -1,9 +1,9 @@
 """Codes about the order of clusters for the jobs of Kueue."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-JOBS_COUNT = Code(
+JOBS_COUNT = FindingCode(
     "DSF372",
     Severity.ERROR,
     "numberOfClusters together with multiKueue",
@@ -36,7 +36,7 @@ JOBS_COUNT = Code(
         """,
 )
 
-CONFIG_WRITERS = Code(
+CONFIG_WRITERS = FindingCode(
     "DSF373",
     Severity.ERROR,
     "MultiKueueConfig with two writers",
@@ -82,7 +82,7 @@ CONFIG_WRITERS = Code(
         """,
 )
 
-ORDER_WITHOUT_RECONCILER = Code(
+ORDER_WITHOUT_RECONCILER = FindingCode(
     "DSF374",
     Severity.ERROR,
     "multiKueue without the reconciler",
@@ -118,7 +118,7 @@ ORDER_WITHOUT_RECONCILER = Code(
         """,
 )
 
-ORDER_FIELD = Code(
+ORDER_FIELD = FindingCode(
     "DSF375",
     Severity.WARNING,
     "field that has no effect on jobs",
@@ -149,7 +149,7 @@ ORDER_FIELD = Code(
         """,
 )
 
-TOO_MANY_CLUSTERS = Code(
+TOO_MANY_CLUSTERS = FindingCode(
     "DSF376",
     Severity.WARNING,
     "more clusters than a MultiKueueConfig takes",

@@ -1,9 +1,9 @@
 """Codes about namespaces, such as those that belong to the platform."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-CLUSTER_NAMESPACE = Code(
+CLUSTER_NAMESPACE = FindingCode(
     "DSF210",
     Severity.ERROR,
     "cluster named like a namespace of the platform",
@@ -38,7 +38,7 @@ CLUSTER_NAMESPACE = Code(
         """,
 )
 
-HUB_NAMESPACE = Code(
+HUB_NAMESPACE = FindingCode(
     "DSF211",
     Severity.ERROR,
     "hub namespace that belongs to others",
@@ -62,7 +62,7 @@ HUB_NAMESPACE = Code(
         """,
 )
 
-IGNORED_NAMESPACE = Code(
+IGNORED_NAMESPACE = FindingCode(
     "DSF213",
     Severity.WARNING,
     "namespace that has no effect",
@@ -84,7 +84,7 @@ IGNORED_NAMESPACE = Code(
         """,
 )
 
-PLATFORM_DESTINATION = Code(
+PLATFORM_DESTINATION = FindingCode(
     "DSF341",
     Severity.WARNING,
     "application in a namespace of the platform",
@@ -108,7 +108,7 @@ PLATFORM_DESTINATION = Code(
         """,
 )
 
-PLACEMENT_NAMESPACE = Code(
+PLACEMENT_NAMESPACE = FindingCode(
     "DSF360",
     Severity.ERROR,
     "Placement in a namespace of the platform or of a cluster",
@@ -140,7 +140,7 @@ PLACEMENT_NAMESPACE = Code(
         """,
 )
 
-WRONG_NAMESPACE = Code(
+WRONG_NAMESPACE = FindingCode(
     "DSF401",
     Severity.ERROR,
     "object outside of the Argo CD namespace",

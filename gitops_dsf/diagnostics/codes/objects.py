@@ -1,9 +1,9 @@
 """Codes about any object, whatever its kind: its fields, values, name and annotations."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-NOT_AN_OBJECT = Code(
+NOT_AN_OBJECT = FindingCode(
     "DSF011",
     Severity.ERROR,
     "document that is not an object",
@@ -23,7 +23,7 @@ NOT_AN_OBJECT = Code(
         """,
 )
 
-UNKNOWN_KIND = Code(
+UNKNOWN_KIND = FindingCode(
     "DSF012",
     Severity.ERROR,
     "unknown kind or apiVersion",
@@ -47,7 +47,7 @@ UNKNOWN_KIND = Code(
         """,
 )
 
-UNKNOWN_FIELD = Code(
+UNKNOWN_FIELD = FindingCode(
     "DSF013",
     Severity.ERROR,
     "unknown field",
@@ -70,7 +70,7 @@ UNKNOWN_FIELD = Code(
         """,
 )
 
-MISSING_FIELD = Code(
+MISSING_FIELD = FindingCode(
     "DSF014",
     Severity.ERROR,
     "missing field",
@@ -92,7 +92,7 @@ MISSING_FIELD = Code(
         """,
 )
 
-WRONG_TYPE = Code(
+WRONG_TYPE = FindingCode(
     "DSF015",
     Severity.ERROR,
     "wrong type",
@@ -117,7 +117,7 @@ WRONG_TYPE = Code(
         """,
 )
 
-BAD_VALUE = Code(
+BAD_VALUE = FindingCode(
     "DSF016",
     Severity.ERROR,
     "value that is not allowed",
@@ -142,7 +142,7 @@ BAD_VALUE = Code(
         """,
 )
 
-DUPLICATE_OBJECT = Code(
+DUPLICATE_OBJECT = FindingCode(
     "DSF018",
     Severity.ERROR,
     "object defined twice",
@@ -166,7 +166,7 @@ DUPLICATE_OBJECT = Code(
         """,
 )
 
-ARGOCD_CONTROL = Code(
+ARGOCD_CONTROL = FindingCode(
     "DSF024",
     Severity.ERROR,
     "annotation or label that steers Argo CD",
@@ -191,7 +191,7 @@ ARGOCD_CONTROL = Code(
         """,
 )
 
-LARGE_ANNOTATIONS = Code(
+LARGE_ANNOTATIONS = FindingCode(
     "DSF031",
     Severity.ERROR,
     "annotations larger than Kubernetes accepts",
@@ -203,7 +203,7 @@ LARGE_ANNOTATIONS = Code(
     unshown="the smallest example has 250,001 bytes",
 )
 
-MANY_LABELS = Code(
+MANY_LABELS = FindingCode(
     "DSF032",
     Severity.ERROR,
     "more labels than an object of Kubernetes should have",

@@ -1,9 +1,9 @@
 """Codes about limits of what is rendered. They are checked when there are no other errors."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-LARGE_LIST = Code(
+LARGE_LIST = FindingCode(
     "DSF040",
     Severity.ERROR,
     "more scorers than the list for the reconciler holds",
@@ -15,7 +15,7 @@ LARGE_LIST = Code(
     unshown="the smallest example has 512,000 bytes",
 )
 
-LARGE_HUB_CONFIG = Code(
+LARGE_HUB_CONFIG = FindingCode(
     "DSF153",
     Severity.ERROR,
     "configuration of the hub scorer larger than a ConfigMap holds",
@@ -26,7 +26,7 @@ LARGE_HUB_CONFIG = Code(
     unshown="the smallest example has 1 MiB",
 )
 
-LARGE_WORK = Code(
+LARGE_WORK = FindingCode(
     "DSF501",
     Severity.ERROR,
     "ManifestWork larger than OCM accepts",
@@ -38,7 +38,7 @@ LARGE_WORK = Code(
     unshown="the smallest example has 512,000 bytes",
 )
 
-FULL_SHARD = Code(
+FULL_SHARD = FindingCode(
     "DSF502",
     Severity.ERROR,
     "works directory larger than Argo CD accepts",
@@ -50,7 +50,7 @@ FULL_SHARD = Code(
     unshown="the smallest example has hundreds of clusters",
 )
 
-LARGE_SET = Code(
+LARGE_SET = FindingCode(
     "DSF503",
     Severity.ERROR,
     "labels and claims larger than Argo CD accepts",

@@ -1,9 +1,9 @@
 """Codes about the pace of moves, and about their verification."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-VERIFICATION_WITHOUT_PACE = Code(
+VERIFICATION_WITHOUT_PACE = FindingCode(
     "DSF187",
     Severity.ERROR,
     "verified moves that cannot be undone",
@@ -38,7 +38,7 @@ VERIFICATION_WITHOUT_PACE = Code(
         """,
 )
 
-LATE_CHECK = Code(
+LATE_CHECK = FindingCode(
     "DSF188",
     Severity.ERROR,
     "check that cannot be decided in time",
@@ -73,7 +73,7 @@ LATE_CHECK = Code(
         """,
 )
 
-CHECK_BY_RANKING = Code(
+CHECK_BY_RANKING = FindingCode(
     "DSF189",
     Severity.WARNING,
     "check by the score that ranks",
@@ -106,7 +106,7 @@ CHECK_BY_RANKING = Code(
         """,
 )
 
-VERIFICATION_FIELD = Code(
+VERIFICATION_FIELD = FindingCode(
     "DSF190",
     Severity.WARNING,
     "setting of verified moves without a check",
@@ -133,7 +133,7 @@ VERIFICATION_FIELD = Code(
         """,
 )
 
-PACE_WEIGHTS = Code(
+PACE_WEIGHTS = FindingCode(
     "DSF348",
     Severity.ERROR,
     "weights that cannot hold a paced Placement",
@@ -168,7 +168,7 @@ PACE_WEIGHTS = Code(
         """,
 )
 
-PACE_WITHOUT_RECONCILER = Code(
+PACE_WITHOUT_RECONCILER = FindingCode(
     "DSF349",
     Severity.ERROR,
     "pace without the reconciler",
@@ -192,7 +192,7 @@ PACE_WITHOUT_RECONCILER = Code(
         """,
 )
 
-PACE_FIELD = Code(
+PACE_FIELD = FindingCode(
     "DSF350",
     Severity.WARNING,
     "field of paced moves that has no effect",

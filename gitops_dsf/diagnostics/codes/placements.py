@@ -1,9 +1,9 @@
 """Codes about Placements and ScoredPlacements: what OCM refuses or ignores, and CEL predicates."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-CEL_WITHOUT_SCORE = Code(
+CEL_WITHOUT_SCORE = FindingCode(
     "DSF186",
     Severity.WARNING,
     "CEL predicate that a cluster without a score passes",
@@ -32,7 +32,7 @@ CEL_WITHOUT_SCORE = Code(
         """,
 )
 
-CLUSTER_COUNT = Code(
+CLUSTER_COUNT = FindingCode(
     "DSF312",
     Severity.ERROR,
     "numberOfClusters that evicts everything, or at which the scheduler panics",
@@ -53,7 +53,7 @@ CLUSTER_COUNT = Code(
         """,
 )
 
-PRIORITIZER = Code(
+PRIORITIZER = FindingCode(
     "DSF313",
     Severity.ERROR,
     "prioritizer that OCM refuses",
@@ -79,7 +79,7 @@ PRIORITIZER = Code(
         """,
 )
 
-DECISION_GROUPS = Code(
+DECISION_GROUPS = FindingCode(
     "DSF314",
     Severity.ERROR,
     "decision groups that remove every decision",
@@ -99,7 +99,7 @@ DECISION_GROUPS = Code(
         """,
 )
 
-TOLERATION = Code(
+TOLERATION = FindingCode(
     "DSF315",
     Severity.ERROR,
     "toleration that OCM treats as misconfigured",
@@ -119,7 +119,7 @@ TOLERATION = Code(
         """,
 )
 
-CEL_PREDICATE = Code(
+CEL_PREDICATE = FindingCode(
     "DSF316",
     Severity.WARNING,
     "CEL predicate that can drop clusters silently",
@@ -149,7 +149,7 @@ CEL_PREDICATE = Code(
         """,
 )
 
-IMPLICIT_DEFAULT = Code(
+IMPLICIT_DEFAULT = FindingCode(
     "DSF317",
     Severity.WARNING,
     "default that is not written out",
@@ -174,7 +174,7 @@ IMPLICIT_DEFAULT = Code(
         """,
 )
 
-PLACEMENT_SHAPE = Code(
+PLACEMENT_SHAPE = FindingCode(
     "DSF321",
     Severity.ERROR,
     "field of the wrong shape for OCM or Argo CD",
@@ -194,7 +194,7 @@ PLACEMENT_SHAPE = Code(
         """,
 )
 
-CEL_SYNTAX = Code(
+CEL_SYNTAX = FindingCode(
     "DSF324",
     Severity.ERROR,
     "CEL expression that does not compile, or yields no bool",
@@ -224,7 +224,7 @@ CEL_SYNTAX = Code(
         """,
 )
 
-UNREAD_FIELD = Code(
+UNREAD_FIELD = FindingCode(
     "DSF325",
     Severity.WARNING,
     "field that OCM accepts and ignores",
@@ -246,7 +246,7 @@ UNREAD_FIELD = Code(
         """,
 )
 
-UNKNOWN_SCORED_PLACEMENT = Code(
+UNKNOWN_SCORED_PLACEMENT = FindingCode(
     "DSF326",
     Severity.ERROR,
     "unknown ScoredPlacement",
@@ -268,7 +268,7 @@ UNKNOWN_SCORED_PLACEMENT = Code(
         """,
 )
 
-REFERENCE_AND_RANKING = Code(
+REFERENCE_AND_RANKING = FindingCode(
     "DSF327",
     Severity.ERROR,
     "ranking beside a reference to a ScoredPlacement",

@@ -1,9 +1,9 @@
 """Codes about what is published: the scale of scores, their expiry and their writes."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-SHORT_TTL = Code(
+SHORT_TTL = FindingCode(
     "DSF119",
     Severity.WARNING,
     "score that expires before it is renewed",
@@ -24,7 +24,7 @@ SHORT_TTL = Code(
         """,
 )
 
-DEFAULT_SCORE = Code(
+DEFAULT_SCORE = FindingCode(
     "DSF134",
     Severity.ERROR,
     "defaultScore that cannot be published",
@@ -46,7 +46,7 @@ DEFAULT_SCORE = Code(
         """,
 )
 
-RATIO = Code(
+RATIO = FindingCode(
     "DSF180",
     Severity.NOTICE,
     "ratio on a scale that ends at 100",
@@ -74,7 +74,7 @@ RATIO = Code(
         """,
 )
 
-HUB_WRITES = Code(
+HUB_WRITES = FindingCode(
     "DSF192",
     Severity.WARNING,
     "more score writes than a small hub or the hub scorer can take",
@@ -87,7 +87,7 @@ HUB_WRITES = Code(
     unshown="the smallest example has thousands of clusters",
 )
 
-LOWEST_SCORE = Code(
+LOWEST_SCORE = FindingCode(
     "DSF193",
     Severity.NOTICE,
     "lowest score that equals a missing one",
@@ -108,7 +108,7 @@ LOWEST_SCORE = Code(
         """,
 )
 
-PERCENT = Code(
+PERCENT = FindingCode(
     "DSF195",
     Severity.NOTICE,
     "percent on a scale that ends at 1",

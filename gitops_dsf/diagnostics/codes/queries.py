@@ -1,9 +1,9 @@
 """Codes about queries: PromQL, and the measures of source type Kubernetes."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-TOO_MANY_POINTS = Code(
+TOO_MANY_POINTS = FindingCode(
     "DSF108",
     Severity.ERROR,
     "more points per series than Prometheus returns",
@@ -34,7 +34,7 @@ TOO_MANY_POINTS = Code(
         """,
 )
 
-PROMQL = Code(
+PROMQL = FindingCode(
     "DSF109",
     Severity.ERROR,
     "PromQL that does not parse",
@@ -59,7 +59,7 @@ PROMQL = Code(
         """,
 )
 
-UNKNOWN_FUNCTION = Code(
+UNKNOWN_FUNCTION = FindingCode(
     "DSF110",
     Severity.ERROR,
     "PromQL function that is not known",
@@ -84,7 +84,7 @@ UNKNOWN_FUNCTION = Code(
         """,
 )
 
-RESULT_TYPE = Code(
+RESULT_TYPE = FindingCode(
     "DSF111",
     Severity.ERROR,
     "PromQL result that a range query cannot return",
@@ -109,7 +109,7 @@ RESULT_TYPE = Code(
         """,
 )
 
-MEASURE = Code(
+MEASURE = FindingCode(
     "DSF145",
     Severity.ERROR,
     "measure that source type Kubernetes does not have",
@@ -142,7 +142,7 @@ MEASURE = Code(
         """,
 )
 
-NO_HISTORY = Code(
+NO_HISTORY = FindingCode(
     "DSF177",
     Severity.ERROR,
     "range with source type Kubernetes",

@@ -1,9 +1,9 @@
 """Codes about the scores and the built-in prioritizers by which applications rank clusters."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-UNKNOWN_SCORER = Code(
+UNKNOWN_SCORER = FindingCode(
     "DSF301",
     Severity.ERROR,
     "unknown scorer",
@@ -26,7 +26,7 @@ UNKNOWN_SCORER = Code(
         """,
 )
 
-SCORE_NOT_RUNNING = Code(
+SCORE_NOT_RUNNING = FindingCode(
     "DSF302",
     Severity.ERROR,
     "score that no eligible cluster publishes",
@@ -50,7 +50,7 @@ SCORE_NOT_RUNNING = Code(
         """,
 )
 
-DIMENSION = Code(
+DIMENSION = FindingCode(
     "DSF303",
     Severity.ERROR,
     "dimension that no fixed name can match",
@@ -73,7 +73,7 @@ DIMENSION = Code(
         """,
 )
 
-MISSING_BEATS_REAL = Code(
+MISSING_BEATS_REAL = FindingCode(
     "DSF304",
     Severity.WARNING,
     "missing score that beats real ones",
@@ -94,7 +94,7 @@ MISSING_BEATS_REAL = Code(
         """,
 )
 
-ZERO_WEIGHT = Code(
+ZERO_WEIGHT = FindingCode(
     "DSF307",
     Severity.WARNING,
     "score that has no effect",
@@ -118,7 +118,7 @@ ZERO_WEIGHT = Code(
         """,
 )
 
-DUPLICATE_COORDINATE = Code(
+DUPLICATE_COORDINATE = FindingCode(
     "DSF308",
     Severity.ERROR,
     "score listed twice",
@@ -144,7 +144,7 @@ DUPLICATE_COORDINATE = Code(
         """,
 )
 
-SCORE_SUSPENDED = Code(
+SCORE_SUSPENDED = FindingCode(
     "DSF322",
     Severity.WARNING,
     "score of a suspended scorer",
@@ -165,7 +165,7 @@ SCORE_SUSPENDED = Code(
         """,
 )
 
-BUILT_IN_REFUSED = Code(
+BUILT_IN_REFUSED = FindingCode(
     "DSF379",
     Severity.ERROR,
     "built-in prioritizer where only scores can rank",
@@ -198,7 +198,7 @@ BUILT_IN_REFUSED = Code(
         """,
 )
 
-BALANCE_SWINGS = Code(
+BALANCE_SWINGS = FindingCode(
     "DSF380",
     Severity.NOTICE,
     "Balance that the stickiness does not hold",
@@ -229,7 +229,7 @@ BALANCE_SWINGS = Code(
         """,
 )
 
-NO_RESOURCES = Code(
+NO_RESOURCES = FindingCode(
     "DSF381",
     Severity.WARNING,
     "cluster without the resources that rank",

@@ -1,9 +1,9 @@
 """Codes about the names of scores and of their items."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-DUPLICATE_SCORE = Code(
+DUPLICATE_SCORE = FindingCode(
     "DSF101",
     Severity.ERROR,
     "score name used twice",
@@ -32,7 +32,7 @@ DUPLICATE_SCORE = Code(
         """,
 )
 
-SANITISED_CLASH = Code(
+SANITISED_CLASH = FindingCode(
     "DSF102",
     Severity.ERROR,
     "score names that become equal as object names",
@@ -61,7 +61,7 @@ SANITISED_CLASH = Code(
         """,
 )
 
-UNKNOWN_PLACEHOLDER = Code(
+UNKNOWN_PLACEHOLDER = FindingCode(
     "DSF112",
     Severity.ERROR,
     "unknown placeholder in scoreDimensionFormat",
@@ -89,7 +89,7 @@ UNKNOWN_PLACEHOLDER = Code(
         """,
 )
 
-UNFILLED_PLACEHOLDER = Code(
+UNFILLED_PLACEHOLDER = FindingCode(
     "DSF113",
     Severity.NOTICE,
     "placeholder that the query does not fill",
@@ -116,7 +116,7 @@ UNFILLED_PLACEHOLDER = Code(
         """,
 )
 
-EMPTY_PLACEHOLDER = Code(
+EMPTY_PLACEHOLDER = FindingCode(
     "DSF135",
     Severity.WARNING,
     "placeholder that is empty in every score",
@@ -137,7 +137,7 @@ EMPTY_PLACEHOLDER = Code(
         """,
 )
 
-SERIES_SHARE_ITEM = Code(
+SERIES_SHARE_ITEM = FindingCode(
     "DSF136",
     Severity.WARNING,
     "several series for one score item",

@@ -1,9 +1,9 @@
 """Codes about the documents in tests/, which `gitops-dsf test` runs."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-SERIES_VALUES = Code(
+SERIES_VALUES = FindingCode(
     "DSF601",
     Severity.ERROR,
     "values of a test's series that do not parse",
@@ -28,7 +28,7 @@ SERIES_VALUES = Code(
         """,
 )
 
-UNKNOWN_IN_TEST = Code(
+UNKNOWN_IN_TEST = FindingCode(
     "DSF602",
     Severity.ERROR,
     "test about something that does not exist",
@@ -53,7 +53,7 @@ UNKNOWN_IN_TEST = Code(
         """,
 )
 
-TEST_DIMENSION = Code(
+TEST_DIMENSION = FindingCode(
     "DSF603",
     Severity.ERROR,
     "test of a score that does not name its item",
@@ -73,7 +73,7 @@ TEST_DIMENSION = Code(
         """,
 )
 
-TEST_TWICE = Code(
+TEST_TWICE = FindingCode(
     "DSF604",
     Severity.ERROR,
     "test that gives one thing twice",

@@ -1,9 +1,9 @@
 """Codes about what a scorer needs to run."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-INCOMPLETE_SCORER = Code(
+INCOMPLETE_SCORER = FindingCode(
     "DSF106",
     Severity.ERROR,
     "scorer that cannot run as written",
@@ -26,7 +26,7 @@ INCOMPLETE_SCORER = Code(
         """,
 )
 
-NOT_POSITIVE = Code(
+NOT_POSITIVE = FindingCode(
     "DSF107",
     Severity.ERROR,
     "interval, range or step that is zero or negative",
@@ -50,7 +50,7 @@ NOT_POSITIVE = Code(
         """,
 )
 
-UNASKED_SOURCE = Code(
+UNASKED_SOURCE = FindingCode(
     "DSF122",
     Severity.WARNING,
     "metric source that is never queried",
@@ -71,7 +71,7 @@ UNASKED_SOURCE = Code(
         """,
 )
 
-FIELD_OF_AN_API = Code(
+FIELD_OF_AN_API = FindingCode(
     "DSF132",
     Severity.ERROR,
     "field of a scoring API in a scorer without one",
@@ -97,7 +97,7 @@ FIELD_OF_AN_API = Code(
         """,
 )
 
-QUERY_WITHOUT_SOURCE = Code(
+QUERY_WITHOUT_SOURCE = FindingCode(
     "DSF133",
     Severity.ERROR,
     "Query scorer without a metric source",

@@ -1,9 +1,9 @@
 """Codes about gitops-dsf.yaml: the git URL, and the images and pods of the programs."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-SETTINGS = Code(
+SETTINGS = FindingCode(
     "DSF023",
     Severity.ERROR,
     "gitops-dsf.yaml missing or without its FleetRepository",
@@ -32,7 +32,7 @@ SETTINGS = Code(
         """,
 )
 
-IMAGE_WITHOUT_DIGEST = Code(
+IMAGE_WITHOUT_DIGEST = FindingCode(
     "DSF157",
     Severity.ERROR,
     "image without a digest",
@@ -59,7 +59,7 @@ IMAGE_WITHOUT_DIGEST = Code(
         """,  # noqa: E501
 )
 
-DEAD_ROLLOUT = Code(
+DEAD_ROLLOUT = FindingCode(
     "DSF162",
     Severity.WARNING,
     "rollout that has no effect",
@@ -90,7 +90,7 @@ DEAD_ROLLOUT = Code(
         """,
 )
 
-POD_PLACEMENT = Code(
+POD_PLACEMENT = FindingCode(
     "DSF169",
     Severity.ERROR,
     "node selector that Kubernetes refuses",
@@ -112,7 +112,7 @@ POD_PLACEMENT = Code(
         """,
 )
 
-POD_RESOURCES = Code(
+POD_RESOURCES = FindingCode(
     "DSF170",
     Severity.ERROR,
     "request above its limit",
@@ -138,7 +138,7 @@ POD_RESOURCES = Code(
         """,
 )
 
-PLACEHOLDER_URL = Code(
+PLACEHOLDER_URL = FindingCode(
     "DSF175",
     Severity.WARNING,
     "git URL that init wrote as an example",
@@ -160,7 +160,7 @@ PLACEHOLDER_URL = Code(
         """,
 )
 
-UNSET_IMAGE = Code(
+UNSET_IMAGE = FindingCode(
     "DSF191",
     Severity.NOTICE,
     "image that is in no registry",
@@ -183,7 +183,7 @@ UNSET_IMAGE = Code(
         """,
 )
 
-IMAGE_VERSION = Code(
+IMAGE_VERSION = FindingCode(
     "DSF194",
     Severity.NOTICE,
     "image of another version",

@@ -1,9 +1,9 @@
 """Codes about the lead that a better cluster needs before an application moves."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-STICKINESS = Code(
+STICKINESS = FindingCode(
     "DSF305",
     Severity.ERROR,
     "stickiness that cannot be expressed",
@@ -26,7 +26,7 @@ STICKINESS = Code(
         """,
 )
 
-NO_STEADY = Code(
+NO_STEADY = FindingCode(
     "DSF318",
     Severity.WARNING,
     "placement without stickiness",
@@ -47,7 +47,7 @@ NO_STEADY = Code(
         """,
 )
 
-UNREACHABLE_STICKINESS = Code(
+UNREACHABLE_STICKINESS = FindingCode(
     "DSF363",
     Severity.WARNING,
     "stickiness that no score overcomes",
@@ -72,7 +72,7 @@ UNREACHABLE_STICKINESS = Code(
         """,
 )
 
-DEAD_BAND = Code(
+DEAD_BAND = FindingCode(
     "DSF366",
     Severity.WARNING,
     "dead band above the stickiness",

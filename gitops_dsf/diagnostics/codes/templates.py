@@ -1,9 +1,9 @@
 """Codes about Go templates in applications and ApplicationSets."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-GO_TEMPLATE = Code(
+GO_TEMPLATE = FindingCode(
     "DSF342",
     Severity.ERROR,
     "template that Argo CD cannot run",
@@ -27,7 +27,7 @@ GO_TEMPLATE = Code(
         """,
 )
 
-TEMPLATE_PARAMETER = Code(
+TEMPLATE_PARAMETER = FindingCode(
     "DSF343",
     Severity.ERROR,
     "parameter that the generator does not provide",
@@ -52,7 +52,7 @@ TEMPLATE_PARAMETER = Code(
         """,
 )
 
-TEMPLATE_COST = Code(
+TEMPLATE_COST = FindingCode(
     "DSF344",
     Severity.ERROR,
     "template that is expensive for Argo CD",
@@ -78,7 +78,7 @@ TEMPLATE_COST = Code(
         """,
 )
 
-TEMPLATE_LANGUAGE = Code(
+TEMPLATE_LANGUAGE = FindingCode(
     "DSF345",
     Severity.ERROR,
     "Go template without goTemplate",
@@ -98,7 +98,7 @@ TEMPLATE_LANGUAGE = Code(
         """,
 )
 
-CLUSTER_LACKS = Code(
+CLUSTER_LACKS = FindingCode(
     "DSF358",
     Severity.ERROR,
     "label or claim that a cluster lacks",
@@ -124,7 +124,7 @@ CLUSTER_LACKS = Code(
         """,
 )
 
-UNSTABLE_TEMPLATE = Code(
+UNSTABLE_TEMPLATE = FindingCode(
     "DSF367",
     Severity.WARNING,
     "template with a different result each time",
@@ -149,7 +149,7 @@ UNSTABLE_TEMPLATE = Code(
         """,
 )
 
-TEXTS_AS_A_WHOLE = Code(
+TEXTS_AS_A_WHOLE = FindingCode(
     "DSF368",
     Severity.ERROR,
     "labels or claims used as a whole",
@@ -175,7 +175,7 @@ TEXTS_AS_A_WHOLE = Code(
         """,
 )
 
-SCORE_IN_TEMPLATE = Code(
+SCORE_IN_TEMPLATE = FindingCode(
     "DSF408",
     Severity.ERROR,
     "score in an Application's template",

@@ -1,9 +1,9 @@
 """Codes about the upstream project: its spelling of fields, and what its programs cannot do."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-DIALECT = Code(
+DIALECT = FindingCode(
     "DSF020",
     Severity.ERROR,
     "spelling of another dialect",
@@ -26,7 +26,7 @@ DIALECT = Code(
         """,
 )
 
-UPSTREAM_ONLY = Code(
+UPSTREAM_ONLY = FindingCode(
     "DSF022",
     Severity.ERROR,
     "field that the upstream controller does not know",
@@ -54,7 +54,7 @@ UPSTREAM_ONLY = Code(
         """,
 )
 
-UPSTREAM_CANNOT_RUN = Code(
+UPSTREAM_CANNOT_RUN = FindingCode(
     "DSF123",
     Severity.ERROR,
     "scorer that the upstream add-on cannot run",

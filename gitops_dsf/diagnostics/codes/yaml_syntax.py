@@ -1,9 +1,9 @@
 """Codes about the YAML of a file: what cannot be parsed, and what is not read."""
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 
-SYNTAX = Code(
+SYNTAX = FindingCode(
     "DSF001",
     Severity.ERROR,
     "not valid YAML",
@@ -25,7 +25,7 @@ SYNTAX = Code(
         """,
 )
 
-TAB = Code(
+TAB = FindingCode(
     "DSF002",
     Severity.ERROR,
     "tab where YAML wants spaces",
@@ -53,7 +53,7 @@ TAB = Code(
         """,
 )
 
-DUPLICATE_KEY = Code(
+DUPLICATE_KEY = FindingCode(
     "DSF003",
     Severity.ERROR,
     "field written twice",
@@ -76,7 +76,7 @@ DUPLICATE_KEY = Code(
         """,
 )
 
-AMBIGUOUS = Code(
+AMBIGUOUS = FindingCode(
     "DSF004",
     Severity.ERROR,
     "unquoted value that readers disagree about",
@@ -100,7 +100,7 @@ AMBIGUOUS = Code(
         """,
 )
 
-ENCODING = Code(
+ENCODING = FindingCode(
     "DSF005",
     Severity.ERROR,
     "not UTF-8",
@@ -111,7 +111,7 @@ ENCODING = Code(
     unshown="an example is written as UTF-8 text",
 )
 
-DEPTH = Code(
+DEPTH = FindingCode(
     "DSF006",
     Severity.ERROR,
     "nested too deeply",
@@ -137,7 +137,7 @@ DEPTH = Code(
         """,
 )
 
-ALIASES = Code(
+ALIASES = FindingCode(
     "DSF007",
     Severity.ERROR,
     "alias",
@@ -159,7 +159,7 @@ ALIASES = Code(
         """,
 )
 
-UNSUPPORTED_YAML = Code(
+UNSUPPORTED_YAML = FindingCode(
     "DSF019",
     Severity.ERROR,
     "YAML feature that is not read",
@@ -181,7 +181,7 @@ UNSUPPORTED_YAML = Code(
         """,
 )
 
-TEMPLATE = Code(
+TEMPLATE = FindingCode(
     "DSF038",
     Severity.ERROR,
     "template that is not rendered",

@@ -47,7 +47,7 @@ MAX_MESSAGES: Final = 20
 """Clusters of one score and reason whose message is written. A central failure has one message."""
 
 Name = Annotated[str, Meta(min_length=1)]
-Value = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
+ItemValue = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
 """AddOnPlacementScore CRD: status.scores[].value."""
 RoundedTime = Callable[[datetime | None], datetime | None]
 """Says which validUntil is written instead of the one of a score."""
@@ -58,7 +58,7 @@ class ScoreEntry(
 ):
     """One AddOnPlacementScore: published values by dimension."""
 
-    values: dict[str, Value]
+    values: dict[str, ItemValue]
     valid_until: Timestamp | None = None
     problem: str = ""
     """Why the object could not be decoded; such an entry has no values."""

@@ -15,7 +15,7 @@ import msgspec
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.lines import FILE, JournalRead, appended, file_of, read
-from gitops_dsf.journal.record import ChangeKind, Record, digest, new_record
+from gitops_dsf.journal.record import Record, RecordKind, digest, new_record
 from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.wording import plural
@@ -98,7 +98,7 @@ def observe(
             before = frozenset(last_record.to)
         elif last_record is not None:
             before = unnamed.get(last_record.id)
-        kind: ChangeKind
+        kind: RecordKind
         if before is None:
             kind = "Start"
         else:

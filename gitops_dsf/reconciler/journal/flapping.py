@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_dsf.hub.metadata import Condition
+from gitops_dsf.hub.metadata import ObjectCondition
 from gitops_dsf.hub.moves.causes import KINDS, Cause, CauseKind
 from gitops_dsf.hub.moves.flapping import (
     WINDOW_SECONDS,
@@ -229,7 +229,7 @@ class FlappingReporter:
                 else:
                     self._events.record(about, "FlappingEnded", "it no longer moves back and forth")
 
-    def settled_condition(self, resource: str) -> Condition | None:
+    def settled_condition(self, resource: str) -> ObjectCondition | None:
         """The condition Settled of the scorer that publishes this AddOnPlacementScore.
 
         None while it is not known.
@@ -241,7 +241,7 @@ class FlappingReporter:
             if flapping.cause == resource:
                 texts.append(f"{key} {flapping_text(flapping)}")
         if not texts:
-            return Condition(
+            return ObjectCondition(
                 type=SETTLED_CONDITION,
                 status="True",
                 reason="NoFlapping",
@@ -250,7 +250,9 @@ class FlappingReporter:
         message = ". ".join(texts[:MAX_NAMED])
         if len(texts) > MAX_NAMED:
             message += f"; and {len(texts) - MAX_NAMED} more Placements"
-        return Condition(type=SETTLED_CONDITION, status="False", reason="Flapping", message=message)
+        return ObjectCondition(
+            type=SETTLED_CONDITION, status="False", reason="Flapping", message=message
+        )
 
 
 def _flapping(records: Mapping[str, list[Record]], now: float) -> dict[str, Flapping]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gitops_dsf.hub.metadata import Condition, condition_of
+from gitops_dsf.hub.metadata import ObjectCondition, condition_of
 from gitops_dsf.hub.multikueue import MULTIKUEUE_CONTROLLER
 from gitops_dsf.multikueue.assumed import PlacedJob
 
@@ -50,7 +50,7 @@ class _CheckState(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class _WorkloadStatus(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    conditions: tuple[Condition, ...] | None = None
+    conditions: tuple[ObjectCondition, ...] | None = None
     admission_checks: tuple[_CheckState, ...] | None = None
     nominated_cluster_names: tuple[str, ...] | None = None
     cluster_name: str | None = None
@@ -105,7 +105,7 @@ def _admitted_at(states: Collection[_CheckState]) -> float:
     """
     admitted_at = 0.0
     for state in states:
-        since = Condition(last_transition_time=state.last_transition_time).since
+        since = ObjectCondition(last_transition_time=state.last_transition_time).since
         if state.state == "Ready" and since is not None:
             admitted_at = max(admitted_at, since)
     return admitted_at

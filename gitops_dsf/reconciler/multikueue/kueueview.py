@@ -7,7 +7,7 @@ import msgspec
 from prometheus_client import Gauge
 
 from dsf_runtime.informer import Informer
-from gitops_dsf.hub.metadata import Condition, Metadata, condition_of
+from gitops_dsf.hub.metadata import Metadata, ObjectCondition, condition_of
 from gitops_dsf.hub.resources import ADMISSION_CHECKS, MULTIKUEUE_CLUSTERS, WORKLOADS
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import follow, show_broken
@@ -48,7 +48,7 @@ class KueueView:
 
 
 class _ClusterStatus(msgspec.Struct, frozen=True):
-    conditions: tuple[Condition, ...] | None = None
+    conditions: tuple[ObjectCondition, ...] | None = None
 
 
 class _MultiKueueCluster(msgspec.Struct, frozen=True):

@@ -22,8 +22,8 @@ from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
-from gitops_dsf.pacing.items import Items
-from gitops_dsf.pacing.publication import ItemWrites, Values
+from gitops_dsf.pacing.items import MoveItems
+from gitops_dsf.pacing.publication import ClusterItems, ItemWrites
 from gitops_dsf.reconciler.hub.api import MANAGER, REFUSED, HubApi
 from gitops_dsf.reconciler.hub.scorecolumns import StoredScore
 
@@ -53,7 +53,7 @@ class _WrittenItems:
     The informer may be behind.
     """
 
-    possible: tuple[Values, ...]
+    possible: tuple[ClusterItems, ...]
     """Everything that may be there: more than one after a write without an answer."""
     version: str | None
     """The resourceVersion of the last answer; None: there was none; empty: there is no object."""
@@ -69,7 +69,7 @@ class _RefusedWrite(NamedTuple):
 class ShownItems:
     """What the informer shows."""
 
-    items: Items
+    items: MoveItems
     versions: Mapping[str, str]
     """The resourceVersion by cluster."""
 
@@ -93,13 +93,13 @@ class ItemPublisher:
         It is what the hub said when it refused items.
         """
 
-    async def publish(self, published: ShownItems, wanted: Items) -> None:
+    async def publish(self, published: ShownItems, wanted: MoveItems) -> None:
         """Writes what differs, in the order that is safe.
 
         What one cluster refuses stops only the moves that need it. Raises ApiError when the hub
         does not answer; what was written stays.
         """
-        possible: dict[str, tuple[Values, ...]] = {}
+        possible: dict[str, tuple[ClusterItems, ...]] = {}
         for cluster, values in published.items.items():
             possible[cluster] = (values,)
         # An informer that is behind shows the items before the last write. Planned by those, a
@@ -136,12 +136,12 @@ class ItemPublisher:
                     LOG.info("cluster %s takes part in moves again", cluster)
         self.refused = self._lasting_refusals(writing)
 
-    async def _not_shown_yet(self, published: ShownItems) -> dict[str, tuple[Values, ...]]:
+    async def _not_shown_yet(self, published: ShownItems) -> dict[str, tuple[ClusterItems, ...]]:
         """What the clusters hold whose last write the informer does not show yet.
 
         It is read from the API server.
         """
-        possible: dict[str, tuple[Values, ...]] = {}
+        possible: dict[str, tuple[ClusterItems, ...]] = {}
         for cluster, expected in tuple(self._expected.items()):
             shown_version = published.versions.get(cluster, "")
             if shown_version == expected.version:
@@ -203,7 +203,7 @@ class ItemPublisher:
             msg = f"AddOnPlacementScore {cluster}/{MOVES_SCORE} cannot be read: {error}; delete it"
             raise ApiError(msg, status=HTTPStatus.UNPROCESSABLE_ENTITY) from error
 
-    async def _write(self, cluster: str, values: Values) -> str:
+    async def _write(self, cluster: str, values: ClusterItems) -> str:
         """Returns the resourceVersion; empty if there is no object, and none is needed.
 
         Raises ApiError.
@@ -247,7 +247,7 @@ class ItemPublisher:
         return msgspec.json.decode(answer, type=StoredScore)
 
 
-def _values(score: StoredScore | None) -> Values:
+def _values(score: StoredScore | None) -> ClusterItems:
     if score is None or score.status is None:
         return {}
     return {item.name: item.value for item in score.status.scores or ()}

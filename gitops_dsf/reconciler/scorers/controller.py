@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dsf_runtime.clock import monotonic
-from gitops_dsf.hub.metadata import NO_CONDITION, Condition
+from gitops_dsf.hub.metadata import NO_CONDITION, ObjectCondition
 from gitops_dsf.hub.scorers import DynamicScorer, ScorerSpec
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.journal.flapping import SETTLED_CONDITION, FlappingReporter
@@ -159,7 +159,7 @@ class ScorerController:
         )
         await self._writer.write(scorer, status)
 
-    def _settled_condition(self, scorer: DynamicScorer) -> Condition:
+    def _settled_condition(self, scorer: DynamicScorer) -> ObjectCondition:
         """Until the journal is read, what the leader before wrote stays."""
         if self._flapping is None:
             return NO_CONDITION

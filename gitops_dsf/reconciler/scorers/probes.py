@@ -132,12 +132,12 @@ def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
 
 _HEALTH_VALUE: Final = {HealthStatus.ACTIVE: 1, HealthStatus.INACTIVE: 0, HealthStatus.UNKNOWN: -1}
 _CONFIG_REASONS: Final = ("InSync", "Drifted", "Invalid", "Unreachable")
-Answers = Mapping[PageRequest, FetchedPage | PageFault]
+ConfigPages = Mapping[PageRequest, FetchedPage | PageFault]
 
 
 async def probe(
     scorers: Iterable[DynamicScorer], *, fetcher: Fetcher, allowed: Sequence[str] = ()
-) -> Answers:
+) -> ConfigPages:
     """Asks /healthz and, with configSyncMode Full, /config of all scorers at once, each page once.
 
     `allowed` is spec.allowedTokenHosts.
@@ -225,7 +225,7 @@ class Prober:
                 reasons[name, reason] = float(reason == sync.reason)
         self._metrics.config.set(reasons)
 
-    def _record(self, scorer: DynamicScorer, answers: Answers) -> None:
+    def _record(self, scorer: DynamicScorer, answers: ConfigPages) -> None:
         name = scorer.metadata.name
         before = self._health_before(scorer)
         after = before.after(answers[health_page(scorer, self._allowed)])

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Pauses
-from gitops_dsf.hub.metadata import NO_CONDITION, Condition
+from gitops_dsf.hub.metadata import NO_CONDITION, ObjectCondition
 from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.times import timestamp_of
@@ -62,9 +62,9 @@ def desired_status(
     *,
     health: Health | None,
     config: ConfigSync | None,
-    scores: Assessment | Condition,
+    scores: Assessment | ObjectCondition,
     now: float,
-    flapping: Condition = NO_CONDITION,
+    flapping: ObjectCondition = NO_CONDITION,
 ) -> dict[str, Any]:
     """The whole status.
 
@@ -82,7 +82,7 @@ def desired_status(
             _DesiredCondition("ConfigSynced", config.status, config.reason, config.message)
         )
     message = scores.message
-    if health is None and not isinstance(scores, Condition):
+    if health is None and not isinstance(scores, ObjectCondition):
         message += "; there is no scoring API, so healthStatus follows this condition"
     conditions.append(_DesiredCondition("Scored", scores.status, scores.reason, message))
     if flapping is not NO_CONDITION:
@@ -119,12 +119,12 @@ def _condition(scorer: DynamicScorer, desired: _DesiredCondition, *, now: float)
     }
 
 
-def scored_before(scorer: DynamicScorer, outdated: str) -> Condition:
+def scored_before(scorer: DynamicScorer, outdated: str) -> ObjectCondition:
     """The condition Scored as it is on the hub; Unknown for a scorer that has none yet."""
     condition = scorer.condition("Scored")
     if condition is not NO_CONDITION:
         return condition
-    return Condition(type="Scored", status="Unknown", reason="NotKnown", message=outdated)
+    return ObjectCondition(type="Scored", status="Unknown", reason="NotKnown", message=outdated)
 
 
 def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

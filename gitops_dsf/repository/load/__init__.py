@@ -16,14 +16,14 @@ __all__ = [
     "AmbiguousValue",
     "Document",
     "FieldPath",
-    "Known",
     "Loaded",
+    "ParsedFiles",
     "load_text",
     "texts_in",
     "value_at",
 ]
 
-Known = dict[tuple[str, str], Parsed]
+ParsedFiles = dict[tuple[str, str], Parsed]
 """What is in files that were parsed, by path and text."""
 
 _MAX_LISTED: Final = 5

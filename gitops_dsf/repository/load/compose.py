@@ -14,7 +14,7 @@ from yaml._yaml import CParser
 from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 from yaml.nodes import Node
 
-from gitops_dsf.diagnostics.codes import ALIASES, DEPTH, Code
+from gitops_dsf.diagnostics.codes import ALIASES, DEPTH, FindingCode
 
 MAX_DEPTH: Final = 64
 """Levels of nested mappings and lists, far below those that crash the composer."""
@@ -26,7 +26,7 @@ _ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]")
 class Refusal(NamedTuple):
     """Why a text is not composed."""
 
-    code: Code
+    code: FindingCode
     mark: Any
     """The mark of libyaml where it begins, with 0-based `line` and `column`."""
     message: str

@@ -192,7 +192,7 @@ class Constructor:
     def _at(self, node: Node) -> Position:
         return self._position_of(node.start_mark.line, node.start_mark.column)
 
-    def _report(self, node: Node, code: codes.Code, message: str, hint: str = "") -> None:
+    def _report(self, node: Node, code: codes.FindingCode, message: str, hint: str = "") -> None:
         self.listed.add([code.at(self._at(node), message, hint)])
 
 

@@ -49,9 +49,9 @@ def _short_enough(text: str) -> str:
 
 Time = Annotated[str, Field(pattern=TIME, max_length=64), AfterValidator(_short_enough)]
 PlacementReference = Annotated[str, Field(pattern=PLACEMENT_REFERENCE, max_length=317)]
-Item = Annotated[str, Field(min_length=1, max_length=1024)]
+ItemName = Annotated[str, Field(min_length=1, max_length=1024)]
 # The CRD of AddOnPlacementScore has these bounds, so a test cannot give what no agent publishes.
-Value = Annotated[int, Field(ge=-100, le=100)]
+ItemValue = Annotated[int, Field(ge=-100, le=100)]
 
 
 class GivenTaint(Authored):
@@ -145,14 +145,14 @@ class _OfScorer(Ruled):
     """
     cluster: DnsLabel
     """Name of a cluster."""
-    dimension: Item | None = None
+    dimension: ItemName | None = None
     """Name of the score item; by default the only one that the scorer has."""
 
 
 class GivenScore(_OfScorer):
     """A published score at time 0."""
 
-    value: Value
+    value: ItemValue
     """The value in the AddOnPlacementScore."""
 
 
@@ -205,7 +205,7 @@ class ExpectedScore(_OfScorer):
 
     at: Time = "0s"
     """Time since the beginning, such as 10m."""
-    value: Value | None = None
+    value: ItemValue | None = None
     """The value that counts."""
     state: Literal["Missing", "Expired"] | None = None
     """In place of value: nothing is published, or it has expired. OCM counts both as 0."""

@@ -33,7 +33,7 @@ class _Row(NamedTuple):
     to it and `{whole}` from the document. `{decides}` is what decides in its place.
     """
 
-    code: codes.Code
+    code: codes.FindingCode
     places: Callable[[Context], Iterator[_Place]]
     fields: str
     message: str

@@ -12,7 +12,7 @@ from gitops_dsf.resolve.promql.mixing import mixing_clauses
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
-_CODES: Final[Mapping[str, codes.Code]] = {
+_CODES: Final[Mapping[str, codes.FindingCode]] = {
     "syntax": codes.PROMQL,
     "function": codes.UNKNOWN_FUNCTION,
     "renamed": codes.UNKNOWN_FUNCTION,

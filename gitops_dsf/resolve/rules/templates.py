@@ -11,8 +11,8 @@ from typing import Any, Final
 from gitops_dsf.argocd.fasttemplate import unresolved
 from gitops_dsf.argocd.gotemplate import (
     Parameters,
-    Read,
     TemplateMistake,
+    TextRead,
     Trouble,
     Value,
     check,
@@ -41,7 +41,7 @@ _FAST_TAG: Final = re.compile(r"\{\{\s*[A-Za-z]")
 """A tag that is a parameter's name. In a Go template it would be a function or a keyword."""
 _FOR_OTHERS: Final = frozenset({"helm", "kustomize", "plugin", "templatePatch"})
 """Fields whose text may hold templates that are for another program."""
-_CODES: Final[Mapping[Trouble, codes.Code]] = {
+_CODES: Final[Mapping[Trouble, codes.FindingCode]] = {
     Trouble.COST: codes.TEMPLATE_COST,
     Trouble.DIFFERS: codes.UNSTABLE_TEMPLATE,
     Trouble.FAILS: codes.GO_TEMPLATE,
@@ -94,7 +94,7 @@ def _lacking(
     application: str,
     clusters: frozenset[str],
     text: Text,
-    offsets: Mapping[Read, int],
+    offsets: Mapping[TextRead, int],
 ) -> Iterator[Diagnostic]:
     """Reports what a text reads, at offsets, and clusters lack on which the application may run."""
     described = context.inventory.described_by
@@ -119,18 +119,18 @@ def _lacking(
 
 
 def _clusters_by_place(
-    text: Text, clusters: frozenset[str], having: Mapping[Read, frozenset[str]]
-) -> Mapping[tuple[int, Read], list[str]]:
+    text: Text, clusters: frozenset[str], having: Mapping[TextRead, frozenset[str]]
+) -> Mapping[tuple[int, TextRead], list[str]]:
     """The clusters for which a text would be without a label or claim, by its offset and name.
 
     The template is checked once for all clusters that lack the same.
     """
-    by_lacking: dict[tuple[Read, ...], list[str]] = {}
+    by_lacking: dict[tuple[TextRead, ...], list[str]] = {}
     for name in sorted(clusters - frozenset.intersection(*having.values())):
         # Thousands of clusters lack only a few combinations of labels.
         lacking = tuple(read for read, names in having.items() if name not in names)
         by_lacking.setdefault(lacking, []).append(name)
-    by_place: dict[tuple[int, Read], list[str]] = {}
+    by_place: dict[tuple[int, TextRead], list[str]] = {}
     for lacking, names in by_lacking.items():
         for mistake in check(text.value, GIVEN, lacking):
             if mistake.lacks is not None:
@@ -139,7 +139,7 @@ def _clusters_by_place(
 
 
 def _lacks(
-    context: Context, application: str, position: Position, read: Read, names: list[str]
+    context: Context, application: str, position: Position, read: TextRead, names: list[str]
 ) -> Diagnostic:
     """The finding about a label or claim that some clusters lack."""
     kind, key = read
@@ -160,7 +160,7 @@ def _nowhere(
     application: str,
     clusters: frozenset[str],
     position: Position,
-    read: Read,
+    read: TextRead,
     *,
     severity: Severity,
 ) -> Diagnostic:
@@ -188,7 +188,7 @@ def _nowhere(
     )
 
 
-def _as_written(read: Read) -> str:
+def _as_written(read: TextRead) -> str:
     """How a template reads a label or a claim."""
     kind, key = read
     return f".{kind}.{key}" if key.isidentifier() else f'index .{kind} "{key}"'

@@ -32,7 +32,7 @@ from gitops_dsf.views.status.build import Overview
 from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.views.status.placements import PlacementView
 from gitops_dsf.views.status.queue import NO_MOVES, MoveView
-from gitops_dsf.views.status.rankings import RankedBy, rankings
+from gitops_dsf.views.status.rankings import RankingNumber, rankings
 from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
@@ -273,7 +273,7 @@ def _application_rows(fleet: ShownFleet) -> Sequence[_ApplicationRow]:
         # Argo CD 3.6.1 looks for decisions in its own namespace alone, in which the set is.
         namespace = namespaces.get(application.name, "")
         own_placements: list[PlacementView] = []
-        own_scores = set[RankedBy]()
+        own_scores = set[RankingNumber]()
         last_move: float | None = None
         for name in application.placements:
             key = f"{namespace}/{name}"
@@ -324,7 +324,7 @@ def _row(
     source: SourcePlace | None,
     placements: Sequence[PlacementView],
     *,
-    ranked: Sequence[RankedBy],
+    ranked: Sequence[RankingNumber],
     moved: float | None,
     now: float,
 ) -> _ApplicationRow:
@@ -362,7 +362,7 @@ def _row(
     )
 
 
-def _ranked_text(ranked: RankedBy) -> str:
+def _ranked_text(ranked: RankingNumber) -> str:
     """The name of a score, and who makes it, unless a scorer does."""
     name = prioritizer_text(ranked.name)
     return name if ranked.origin == "Scorer" else f"{name} ({_MAKERS[ranked.origin]})"

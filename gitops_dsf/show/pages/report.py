@@ -16,7 +16,7 @@ class Notice(NamedTuple):
     more: str = ""
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a table."""
 
     title: str
@@ -28,7 +28,7 @@ class Column(NamedTuple):
 class Table:
     """A table. The first cell of a row names the row."""
 
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     rows: Sequence[Sequence[str]]
     title: str = ""
     folded: bool = False
@@ -85,6 +85,6 @@ def report(
     )
 
 
-def columns(*titles: str, numbers: Sequence[str] = ()) -> tuple[Column, ...]:
+def columns(*titles: str, numbers: Sequence[str] = ()) -> tuple[TableColumn, ...]:
     """Columns with these titles. `numbers` are the titles of those with numbers."""
-    return tuple(Column(title, title in numbers) for title in titles)
+    return tuple(TableColumn(title, title in numbers) for title in titles)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from gitops_dsf.simulator.cel.function import (
     CelFailure,
-    Function,
+    CelFunction,
     Opaque,
     function,
     kind,
@@ -110,12 +110,12 @@ def _is_canonical(text: str) -> bool:
     return str(_address(text)) == text
 
 
-def functions() -> tuple[Function, ...]:
+def functions() -> tuple[CelFunction, ...]:
     """The functions as CEL declares them.
 
     string(ip) and string(cidr) are missing: the evaluator cannot extend CEL's own string().
     """
-    to_ip = Function(
+    to_ip = CelFunction(
         "ip",
         (
             *function("ip", _to_ip, ("string", IP)).overloads,
@@ -141,6 +141,6 @@ def functions() -> tuple[Function, ...]:
     )
 
 
-def _test(name: str, holds: Callable[[_Address], bool]) -> Function:
+def _test(name: str, holds: Callable[[_Address], bool]) -> CelFunction:
     """A method of an IP address that is true or false."""
     return method(name, lambda value: holds(_ip(value)), (IP, "bool"))

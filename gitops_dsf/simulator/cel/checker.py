@@ -17,8 +17,8 @@ from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.simulator.cel import addresses, limits, lists, patterns, quantities, urls, versions
 from gitops_dsf.simulator.cel.function import (
+    CelFunction,
     CelUnsupported,
-    Function,
     Opaque,
     method,
     type_of,
@@ -53,7 +53,7 @@ class CheckedExpression:
 class Checker:
     """Compiles expressions with the functions that OCM offers. Not thread-safe."""
 
-    def __init__(self, functions: Iterable[Function] = ()) -> None:
+    def __init__(self, functions: Iterable[CelFunction] = ()) -> None:
         functions = functions or library({}, QuantityFunctions())
         self._environment = new_environment(list(map(_declared, functions)))
 
@@ -93,7 +93,7 @@ class Checker:
                 )
 
 
-def library(scores: Scores, quantities: QuantityFunctions) -> tuple[Function, ...]:
+def library(scores: Scores, quantities: QuantityFunctions) -> tuple[CelFunction, ...]:
     """Every function that OCM offers, over the scores of a hub."""
     return (
         *score_functions(scores),
@@ -107,7 +107,7 @@ def library(scores: Scores, quantities: QuantityFunctions) -> tuple[Function, ..
     )
 
 
-def _comparisons() -> tuple[Function, ...]:
+def _comparisons() -> tuple[CelFunction, ...]:
     """The three functions that quantities and semantic versions share."""
 
     def compare(value: Opaque, other: Opaque) -> int:
@@ -154,7 +154,7 @@ def _mistakes(expression: str, detail: str) -> tuple[Mistake, ...]:
     return tuple(mistakes) or (Mistake(detail.partition("\n")[0], offset=None),)
 
 
-def _declared(function: Function) -> Any:  # noqa: ANN401 - the binding has no types
+def _declared(function: CelFunction) -> Any:  # noqa: ANN401 - the binding has no types
     overloads = []
     for overload in function.overloads:
         declared = cel.Overload(

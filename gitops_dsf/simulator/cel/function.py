@@ -54,7 +54,7 @@ class Overload:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class CelFunction:
     """A function as CEL calls it, with every signature that it has."""
 
     name: str
@@ -65,7 +65,7 @@ class Function:
 
 def function(
     name: str, call: Callable[..., Any], *signatures: tuple[str, ...], member: bool = False
-) -> Function:
+) -> CelFunction:
     """A function that is called by its name alone. A signature ends with the returned type."""
     prefix = f"{name.replace('.', '_')}_function"
     if member:
@@ -73,14 +73,14 @@ def function(
     overloads: list[Overload] = []
     for number, (*parameters, returns) in enumerate(signatures):
         overloads.append(Overload(f"{prefix}_{number}", tuple(parameters), returns, member))
-    return Function(name, tuple(overloads), call)
+    return CelFunction(name, tuple(overloads), call)
 
 
 method = partial(function, member=True)
 """A function that is called on its first parameter."""
 
 
-def parses(name: str, parse: Callable[[str], object]) -> Function:
+def parses(name: str, parse: Callable[[str], object]) -> CelFunction:
     """A function that says whether a text can be parsed."""
 
     def call(text: str) -> bool:
@@ -95,7 +95,7 @@ def parses(name: str, parse: Callable[[str], object]) -> Function:
 
 def kind(
     name: str, type_name: str, parse: Callable[[str], object], *, test: str
-) -> tuple[Function, Function]:
+) -> tuple[CelFunction, CelFunction]:
     """Two functions: one makes an abstract value of a text, the other says whether it could.
 
     `parse` returns a value whose `str` is the canonical text, or raises CelFailure.

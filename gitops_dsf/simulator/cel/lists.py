@@ -7,7 +7,7 @@ lastIndexOf of lists, because these names belong to CEL's string extension here.
 
 from collections.abc import Sequence
 
-from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, method
+from gitops_dsf.simulator.cel.function import CelFailure, CelFunction, CelUnsupported, method
 
 Element = int | float | str | bool
 _COMPARABLE = ("int", "double", "bool", "string")
@@ -77,7 +77,7 @@ def _sum(values: Sequence[object]) -> int | float:
     return total
 
 
-def functions() -> tuple[Function, ...]:
+def functions() -> tuple[CelFunction, ...]:
     """The functions as CEL declares them."""
     is_sorted = [(f"list({kind})", "bool") for kind in _COMPARABLE]
     of_elements = [(f"list({kind})", kind) for kind in _COMPARABLE]

@@ -10,8 +10,8 @@ import re2
 
 from gitops_dsf.simulator.cel.function import (
     CelFailure,
+    CelFunction,
     CelUnsupported,
-    Function,
     method,
 )
 
@@ -69,7 +69,7 @@ def regex_error(pattern: str) -> str | None:
     return None
 
 
-def functions() -> tuple[Function, ...]:
+def functions() -> tuple[CelFunction, ...]:
     """The functions as CEL declares them."""
     strings = "list(string)"
     return (

@@ -16,8 +16,8 @@ from gitops_dsf.simulator.cel import limits
 from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker, library, new_environment
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
 from gitops_dsf.simulator.cel.function import (
+    CelFunction,
     CelUnsupported,
-    Function,
     Overload,
     Unsupported,
 )
@@ -118,7 +118,7 @@ class CelPredicates:
         except CelUnsupported as error:
             return Unsupported(expression, str(error))
 
-    def _bound(self, function: Function) -> Any:  # noqa: ANN401 - the binding has no types
+    def _bound(self, function: CelFunction) -> Any:  # noqa: ANN401 - the binding has no types
         """A function for the evaluator.
 
         Abstract types become maps, and overloads that are then equal become one.

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from gitops_dsf.simulator.cel.function import (
     CelFailure,
+    CelFunction,
     CelUnsupported,
-    Function,
     Opaque,
     function,
     method,
@@ -34,7 +34,7 @@ class QuantityFunctions:
         """Clears the forms. Call it before each evaluation."""
         self._forms.clear()
 
-    def functions(self) -> tuple[Function, ...]:
+    def functions(self) -> tuple[CelFunction, ...]:
         operands = ((TYPE, TYPE, TYPE), (TYPE, "int", TYPE))
         return (
             function("quantity", self.parse, ("string", TYPE)),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_dsf.hub.scores import Scores
-from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, method
+from gitops_dsf.simulator.cel.function import CelFailure, CelFunction, CelUnsupported, method
 
 _SURROGATE = re.compile("[\\ud800-\\udfff]")
 
@@ -18,7 +18,7 @@ MAX_JSON_BRACKETS = 200
 """Text with more brackets is not passed to the parser, which recurses for each of them."""
 
 
-def score_functions(scores: Scores) -> tuple[Function, ...]:
+def score_functions(scores: Scores) -> tuple[CelFunction, ...]:
     """The functions over the scores of a hub.
 
     scores() ignores validUntil, as OCM v1.2.1 does: a predicate still sees a score that has

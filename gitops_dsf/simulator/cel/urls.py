@@ -8,8 +8,8 @@ import re
 
 from gitops_dsf.simulator.cel.function import (
     CelFailure,
+    CelFunction,
     CelUnsupported,
-    Function,
     Opaque,
     kind,
     method,
@@ -43,7 +43,7 @@ def _plain(text: str) -> re.Match[str]:
     return matched
 
 
-def _part(name: str, group: int) -> Function:
+def _part(name: str, group: int) -> CelFunction:
     def read(value: Opaque) -> str:
         part = _plain(text_of(value, URL)).group(group) or ""
         # Go's URL.Hostname returns an IPv6 address without its brackets.
@@ -61,7 +61,7 @@ def _query(value: Opaque) -> dict[str, list[str]]:
     return values
 
 
-def functions() -> tuple[Function, ...]:
+def functions() -> tuple[CelFunction, ...]:
     """The functions as CEL declares them."""
     parts = ("getScheme", "getHost", "getHostname", "getPort", "getEscapedPath")
     return (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gitops_dsf.simulator.cel.function import (
     CelFailure,
-    Function,
+    CelFunction,
     Opaque,
     kind,
     method,
@@ -73,13 +73,13 @@ def _rank(part: str) -> tuple[int, int, str]:
     return (1, 0, part)
 
 
-def _number(name: str, position: int) -> Function:
+def _number(name: str, position: int) -> CelFunction:
     return method(
         name, lambda value: _parse(text_of(value, SEMVER)).numbers[position], (SEMVER, "int")
     )
 
 
-def functions() -> tuple[Function, ...]:
+def functions() -> tuple[CelFunction, ...]:
     """The functions as CEL declares them, without the comparisons that quantities share."""
     return (
         *kind("semver", SEMVER, _parse, test="isSemver"),

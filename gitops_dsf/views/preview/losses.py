@@ -26,7 +26,7 @@ from gitops_dsf.hub.names import OCM_GROUP
 from gitops_dsf.hub.objects import Taint
 from gitops_dsf.hub.pace import DRAW, MOVES_SCORE
 from gitops_dsf.hub.score_states import expired
-from gitops_dsf.pacing.items import Items, drawing, items_in
+from gitops_dsf.pacing.items import MoveItems, drawing, items_in
 from gitops_dsf.pacing.refuges import Refuges
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
@@ -328,7 +328,7 @@ class ClusterLosses:
         return max(0, high - value if target.score.lower_is_better else value - low)
 
 
-def _departure(verdict: Verdict, lost: frozenset[str], items: Items) -> Departure:
+def _departure(verdict: Verdict, lost: frozenset[str], items: MoveItems) -> Departure:
     before = verdict.current
     # Else OCM leaves the decision as it is: scheduling is disabled, or there is a mistake.
     after = verdict.chosen if verdict.outcome is Outcome.SCHEDULED else before
@@ -345,7 +345,7 @@ def _departure(verdict: Verdict, lost: frozenset[str], items: Items) -> Departur
     )
 
 
-def _way(verdict: Verdict, target: Collection[str], items: Items) -> Way | None:
+def _way(verdict: Verdict, target: Collection[str], items: MoveItems) -> Way | None:
     """What chose the target: the item of a refuge, if the Placement has one there."""
     if not target:
         return None

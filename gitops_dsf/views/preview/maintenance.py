@@ -18,7 +18,7 @@ from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.windoweffects import DepartureWave, WindowEffect, WindowEffects
 from gitops_dsf.views.preview.windows import WindowView, window_view
 
-WindowState = Literal["open", "later", "past"]
+WindowPhase = Literal["open", "later", "past"]
 
 
 class MaintenanceChange(WindowView, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
 
     # Of one that is removed, and of one that is past, nothing but the window is computed.
     change: ChangeKind
-    state: WindowState
+    state: WindowPhase
     waves: tuple[DepartureWave, ...] = ()
     """Those of a drain, up to the end of the window."""
     complete: bool = True
@@ -84,7 +84,7 @@ def maintenance_changes(
         maintenance = new or before[name]
         concerned = clusters_of(maintenance, clusters)
         period = next_period(maintenance.window, now.timestamp())
-        window_state: WindowState = "past"
+        window_state: WindowPhase = "past"
         if period is not None:
             window_state = "open" if period.start <= now.timestamp() else "later"
         effect = WindowEffect()

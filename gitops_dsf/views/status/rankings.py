@@ -12,7 +12,7 @@ from gitops_dsf.hub.scorers import ScoreKey
 from gitops_dsf.simulator.prioritizers import PrioritizerError, prioritizers_of
 
 
-class RankedBy(NamedTuple):
+class RankingNumber(NamedTuple):
     """One number that ranks clusters."""
 
     name: str
@@ -23,14 +23,14 @@ class RankedBy(NamedTuple):
 
 def rankings(
     placements: Iterable[Placement], external: Container[ScoreKey]
-) -> Mapping[str, tuple[RankedBy, ...]]:
+) -> Mapping[str, tuple[RankingNumber, ...]]:
     """What ranks each Placement, by its key. `external` are the scores of other add-ons.
 
     A Placement that names no prioritizer ranks by Balance, as OCM does.
     """
-    by_placement: dict[str, tuple[RankedBy, ...]] = {}
+    by_placement: dict[str, tuple[RankingNumber, ...]] = {}
     for placement in placements:
-        ranked: list[RankedBy] = []
+        ranked: list[RankingNumber] = []
         try:
             # A paced Placement has other weights, and one more score that ranks nothing.
             prioritizers = prioritizers_of(written(placement))
@@ -40,9 +40,9 @@ def rankings(
         for prioritizer in prioritizers:
             if prioritizer.built_in is not None:
                 if prioritizer.built_in != "Steady":
-                    ranked.append(RankedBy(prioritizer.built_in, "OCM"))
+                    ranked.append(RankingNumber(prioritizer.built_in, "OCM"))
             elif prioritizer.resource != MOVES_SCORE:
                 is_external = (prioritizer.resource, prioritizer.score) in external
-                ranked.append(RankedBy(prioritizer.name, "AddOn" if is_external else "Scorer"))
+                ranked.append(RankingNumber(prioritizer.name, "AddOn" if is_external else "Scorer"))
         by_placement[placement.key] = tuple(ranked)
     return by_placement

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from gitops_dsf.hub.metadata import Condition
+from gitops_dsf.hub.metadata import ObjectCondition
 from gitops_dsf.hub.score_failures import FailureGroup, failure_groups
 from gitops_dsf.hub.score_states import LIVE, ScoreState, state_of, state_of_absent
 from gitops_dsf.hub.scorers import DynamicScorer
@@ -283,7 +283,7 @@ def scorer_status(view: ScorerView) -> ScorerStatus:
     )
 
 
-def _condition(condition: Condition) -> ScorerCondition:
+def _condition(condition: ObjectCondition) -> ScorerCondition:
     return ScorerCondition(condition.type, condition.status, condition.reason, condition.message)
 
 

@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 
 from dsf_wire.query import split
 
-Resource = Literal["cpu", "memory", "pods", "extended", "devices"]
+MeasuredResource = Literal["cpu", "memory", "pods", "extended", "devices"]
 OfResource = Literal["allocatable", "requested", "available", "available_ratio"]
 OfUsage = Literal["used", "used_ratio"]
 OfDevices = Literal["allocatable", "allocated", "available", "available_ratio"]
@@ -34,14 +34,14 @@ METRICS_API: Final = "metrics.k8s.io"
 DEVICES_API: Final = "resource.k8s.io"
 """API group of the measures of devices. Clusters serve its version v1 since Kubernetes 1.34."""
 
-_SUFFIXES: Final[Mapping[Resource, str]] = {
+_SUFFIXES: Final[Mapping[MeasuredResource, str]] = {
     "cpu": "_cores",
     "memory": "_bytes",
     "pods": "",
     "extended": "",
     "devices": "",
 }
-_LABELS: Final[Mapping[Resource, str]] = {"extended": "resource", "devices": "driver"}
+_LABELS: Final[Mapping[MeasuredResource, str]] = {"extended": "resource", "devices": "driver"}
 """What tells apart the series of a measure, besides the node."""
 
 _EXPRESSION = re.compile(
@@ -60,7 +60,7 @@ class Measure:
 
     name: str
     figure: Figure
-    resource: Resource | None = None
+    resource: MeasuredResource | None = None
     per_node: bool = False
 
     @property

@@ -18,7 +18,7 @@ import pytest
 
 from demo.narrator import Narrator
 from demo.programs import Programs, Stop
-from demo.stage import FAST, Stage
+from demo.stage import FAST, DemoStage
 from demo.story import Story, loads
 from gitops_dsf.errors import GitopsDsfError
 from tests.support.commandline import output_of, program
@@ -189,7 +189,7 @@ def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -
 
 def test_a_move_that_does_not_come_names_the_logs_of_this_demo(tmp_path: Path) -> None:
     with ExitStack() as stack:
-        stage = Stage(folder=tmp_path, pace=FAST, stop=Stop(), loads=loads(), stack=stack)
+        stage = DemoStage(folder=tmp_path, pace=FAST, stop=Stop(), loads=loads(), stack=stack)
         story = Story(stage, Narrator(io.StringIO(), steps=1))
         with pytest.raises(GitopsDsfError) as refused:
             story._watch(0, awaited="the decision follows the commit")

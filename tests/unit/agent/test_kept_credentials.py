@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 
 from dsf_agent.endpoints.auth import RequestAuth, scoring_auth, source_auth
 from dsf_agent.endpoints.credentials import EndpointCredentials, SentCredentials
-from dsf_agent.endpoints.keptobjects import Read, reader
+from dsf_agent.endpoints.keptobjects import ReadObject, reader
 from dsf_agent.errors import AgentError
 from dsf_runtime.oauth2 import OAuth2Client
 from dsf_wire.scored import Reason
@@ -75,7 +75,7 @@ def credentials(api: Api, *, token_file: Path = Path("nowhere")) -> EndpointCred
     return kept_of(api.read, token_file=token_file)
 
 
-def kept_of(read: Read, *, token_file: Path = Path("nowhere")) -> EndpointCredentials:
+def kept_of(read: ReadObject, *, token_file: Path = Path("nowhere")) -> EndpointCredentials:
     async def ask(client: OAuth2Client, trust: ssl.SSLContext | None) -> bytes:
         raise AssertionError(client, trust)
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 from gitops_dsf.diagnostics.codes import CODES, RETIRED
 
 
 @pytest.mark.parametrize("code", CODES.values(), ids=lambda code: code.id)
-def test_every_code_is_explained(code: Code, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_code_is_explained(code: FindingCode, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", code.id]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{code.id} {code.title} ({code.severity})\n\n")

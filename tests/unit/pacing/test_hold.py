@@ -14,9 +14,9 @@ from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import DRAW, MOVES_SCORE, PUSH
 from gitops_dsf.hub.scores import score_of
-from gitops_dsf.pacing.items import Items, items_of
+from gitops_dsf.pacing.items import MoveItems, items_of
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
-from gitops_dsf.pacing.publication import ItemWrites, Known, Values
+from gitops_dsf.pacing.publication import ClusterItems, ItemWrites, PossibleItems
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.resolve.paced_rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate
@@ -54,7 +54,7 @@ class Scene:
     scores: Scores
     decided: tuple[str, ...]
 
-    def chosen(self, items: Items, *, lost: str = "", scores: Scores = NO_SCORES) -> set[str]:
+    def chosen(self, items: MoveItems, *, lost: str = "", scores: Scores = NO_SCORES) -> set[str]:
         """What OCM decides with these items."""
         names = [f"s{number}" for number in range(len(self.weights))]
         prioritizers = [
@@ -109,7 +109,7 @@ def scenes(draw: st.DrawFn) -> tuple[Scene, Scores]:
 OUTCOMES = ("confirmed", "refused", "lost", "lost, but written")
 
 
-def _states(published: Items, wanted: Items, data: st.DataObject) -> Iterator[Items]:
+def _states(published: MoveItems, wanted: MoveItems, data: st.DataObject) -> Iterator[MoveItems]:
     """What is published before, between and after the writes, of which some fail, and of the next
     look, when all writes that are left succeed. Nobody reads again what a lost write did.
     """
@@ -298,9 +298,9 @@ def test_honest_clusters_pass_their_checks() -> None:
     assert found.free["c06"] < 100, "the new cluster is used"
 
 
-def confirmed(known: Known, wanted: Items) -> list[tuple[str, Values]]:
+def confirmed(known: PossibleItems, wanted: MoveItems) -> list[tuple[str, ClusterItems]]:
     """The writes of a round, all of which the hub confirms."""
-    round_of_writes, done = ItemWrites(known, wanted), list[tuple[str, Values]]()
+    round_of_writes, done = ItemWrites(known, wanted), list[tuple[str, ClusterItems]]()
     for name, values in round_of_writes.writes():
         done.append((name, values))
         round_of_writes.wrote(name, values)

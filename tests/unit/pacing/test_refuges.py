@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from gitops_dsf.hub.objects import Toleration
 from gitops_dsf.pacing.desired import Paced
-from gitops_dsf.pacing.items import Items, drawn_by, items_of, moving_in
+from gitops_dsf.pacing.items import MoveItems, drawn_by, items_of, moving_in
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
-from gitops_dsf.pacing.publication import ItemWrites, Values
+from gitops_dsf.pacing.publication import ClusterItems, ItemWrites
 from gitops_dsf.pacing.refuges import by_lost_cluster, plan_refuges
 from gitops_dsf.simulator import HubState
 from tests.unit.pacing.fleet import MOMENT, herd
@@ -22,7 +22,7 @@ TWENTY = {f"app-{number:02}": ("c1",) for number in range(20)}
 NO_NEW = [{"key": "x", "effect": "NoSelectIfNew"}]
 
 
-def writes(published: Items, wanted: Items) -> list[tuple[str, Values]]:
+def writes(published: MoveItems, wanted: MoveItems) -> list[tuple[str, ClusterItems]]:
     """All writes of a look in which each one succeeds."""
     look, found = ItemWrites({name: (items,) for name, items in published.items()}, wanted), []
     for cluster, items in look.writes():

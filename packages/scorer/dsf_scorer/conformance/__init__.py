@@ -223,7 +223,7 @@ def check(
     if token:
         findings.append(_transport(url))
     reads_metrics = config is None or needs_metrics(config)
-    endpoint = scoring.Endpoint(client=client, url=url, token=token)
+    endpoint = scoring.ScoringEndpoint(client=client, url=url, token=token)
     if sample is None:
         sample = Sample()
         if reads_metrics:

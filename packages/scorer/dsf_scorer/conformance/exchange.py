@@ -20,7 +20,7 @@ LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 
 
-class Severity(StrEnum):
+class CheckSeverity(StrEnum):
     """notice: probably intended; warning: has a consequence; error: a program would fail."""
 
     OK = "ok"
@@ -29,7 +29,7 @@ class Severity(StrEnum):
     ERROR = "error"
 
 
-OK, NOTICE, WARNING, ERROR = Severity
+OK, NOTICE, WARNING, ERROR = CheckSeverity
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class Finding(msgspec.Struct, frozen=True):
     """
 
     check: str
-    severity: Severity
+    severity: CheckSeverity
     message: str
     hint: str = ""
 

@@ -128,7 +128,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Endpoint:
+class ScoringEndpoint:
     """The URL and the token for scoring requests."""
 
     client: Client
@@ -147,7 +147,7 @@ class Endpoint:
 
 
 def check(
-    endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool = True
+    endpoint: ScoringEndpoint, sample: Sample, *, large: int, reads_metrics: bool = True
 ) -> Iterator[Finding]:
     """Runs all checks, or the first if it fails.
 

@@ -13,7 +13,7 @@ import pytest
 from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.times import timestamp_of
-from gitops_dsf.pacing.items import Items, items_of
+from gitops_dsf.pacing.items import MoveItems, items_of
 from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, ShownItems
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
@@ -290,7 +290,7 @@ async def test_after_a_write_without_an_answer_nobody_is_repelled_to_another_clu
         assert hub.items() == PUSHED
 
 
-async def attempt(publisher: ItemPublisher, wanted: Items) -> None:
+async def attempt(publisher: ItemPublisher, wanted: MoveItems) -> None:
     with contextlib.suppress(ApiError):
         await publisher.publish(NOTHING, wanted)
 

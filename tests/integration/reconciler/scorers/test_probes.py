@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.scorers.probes import Answers, Health, HealthStatus, probe
+from gitops_dsf.reconciler.scorers.probes import ConfigPages, Health, HealthStatus, probe
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.page import FetchedPage, PageFault
 from gitops_dsf.sync.requests import PageRequest
@@ -48,7 +48,7 @@ def made(url: str, name: str = "cpu", mode: str = "Full") -> DynamicScorer:
     return scorer(name, configURL=f"{url}/config", configSyncMode=mode)
 
 
-async def timed(urls: list[str], *, concurrent: int = CONCURRENT) -> tuple[Answers, float]:
+async def timed(urls: list[str], *, concurrent: int = CONCURRENT) -> tuple[ConfigPages, float]:
     """What a round finds, and how many seconds of the loop's clock it takes."""
     loop = asyncio.get_running_loop()
     async with Fetcher(limits=FetchLimits(seconds=SECONDS, concurrent=concurrent)) as fetcher:

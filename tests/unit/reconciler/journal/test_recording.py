@@ -14,7 +14,7 @@ from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.deployed import Deployed
 from gitops_dsf.hub.moves.causes import KINDS, Cause
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.journal.record import ChangeKind, Record, new_record
+from gitops_dsf.journal.record import Record, RecordKind, new_record
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.reconciler.journal.branch import ChangedDecision, observe
@@ -73,7 +73,7 @@ def test_a_change_waits_until_it_is_settled() -> None:
 
 @pytest.mark.parametrize(("since", "kind"), [(49.0, "Later"), (50.0, "Later"), (50.1, "Change")])
 def test_what_changed_before_this_replica_looked_is_told_apart(
-    since: float, kind: ChangeKind
+    since: float, kind: RecordKind
 ) -> None:
     ((record, _, _),), _ = seen("eu-2", last=last("eu-1"), since=since, started=50)
     assert record.kind == kind

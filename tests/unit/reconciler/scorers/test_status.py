@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.metadata import NO_CONDITION, Condition
+from gitops_dsf.hub.metadata import NO_CONDITION, ObjectCondition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus, compare
@@ -183,7 +183,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def test_the_condition_about_flapping_is_there_with_a_journal_alone() -> None:
-    settled = Condition(
+    settled = ObjectCondition(
         type="Settled",
         status="False",
         reason="Flapping",
@@ -191,7 +191,7 @@ def test_the_condition_about_flapping_is_there_with_a_journal_alone() -> None:
     )
     scores = Assessment(status="True", reason="Fresh", message="fresh on 2 clusters")
 
-    def conditions(item: DynamicScorer, settled: Condition) -> list[tuple[str, str, str]]:
+    def conditions(item: DynamicScorer, settled: ObjectCondition) -> list[tuple[str, str, str]]:
         status = desired_status(
             item, health=None, config=None, scores=scores, now=0.0, flapping=settled
         )
