@@ -15,6 +15,7 @@ from gitops_dsf.backtest.run import Backtest
 from gitops_dsf.hub.moves.flapping import (
     DecisionChange,
     Return,
+    ReturnLeads,
     cause_of,
     episodes,
     moves_back,
@@ -72,10 +73,10 @@ def _flapping(
 ) -> Iterator[FlappingEpisode]:
     prepared = backtest.placements[key]
 
-    def leads(change_back: Return) -> tuple[dict[str, float], dict[str, float]]:
-        return (
-            _lead(change_back, change_back.left, prepared, backtest.scores),
-            _lead(change_back, change_back.joined, prepared, backtest.scores),
+    def leads_of(change_back: Return) -> ReturnLeads:
+        return ReturnLeads(
+            when_left=_lead(change_back, change_back.left, prepared, backtest.scores),
+            when_chosen_again=_lead(change_back, change_back.joined, prepared, backtest.scores),
         )
 
     for episode in episodes(changes, window=window):
@@ -84,7 +85,7 @@ def _flapping(
             end=episode.end,
             clusters=episode.clusters,
             returns=moves_back(episode.returns),
-            cause=cause_of(episode.returns, leads),
+            cause=cause_of(episode.returns, leads_of),
         )
 
 

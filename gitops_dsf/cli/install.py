@@ -39,11 +39,12 @@ def run(args: argparse.Namespace) -> int:
     if args.repo is not None:
         check_url(args.repo)
     context = chosen_context(args)
-    source, diagnostics = read_source(args.directory, url=args.repo)
+    checked = read_source(args.directory, url=args.repo)
+    source = checked.source
     if source is None:
-        show_findings(args.directory, diagnostics, ending="nothing was installed")
+        show_findings(args.directory, checked.diagnostics, ending="nothing was installed")
         return 1
-    show_findings(args.directory, diagnostics)
+    show_findings(args.directory, checked.diagnostics)
     # The same checks as those of `doctor`, before and after.
     examine = _doctor(args, context, source)
     if not _ready(examine(True), dry_run=args.dry_run):

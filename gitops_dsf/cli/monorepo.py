@@ -68,6 +68,15 @@ class RootFiles:
     """What people must add to files that are there already, by path."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SplitFiles:
+    """The files of a new fleet by where they belong."""
+
+    fleet: dict[str, bytes]
+    """Those of the fleet's folder, by path in it."""
+    root: RootFiles
+
+
 def place_of(target: Path) -> FleetPlace:
     """Returns where a new fleet is in git. Raises UsageError inside of another fleet repository."""
     # A link may lead into another repository.
@@ -96,10 +105,8 @@ def _is_ignored(folder: Path, top: Path) -> bool:
     return answer.returncode == 0
 
 
-def split(
-    files: Mapping[str, bytes], place: FleetPlace, *, name: str
-) -> tuple[dict[str, bytes], RootFiles]:
-    """Returns the files of the fleet's folder, and those of the root of the repository."""
+def split(files: Mapping[str, bytes], place: FleetPlace, *, name: str) -> SplitFiles:
+    """Divides the files of a new fleet that is not at the root of its repository."""
     own: dict[str, bytes] = {}
     root: dict[str, str] = {}
     for path, content in files.items():
@@ -117,7 +124,7 @@ def split(
             root[path] = f"include:\n  - local: {place.folder}/{GITLAB}\n"
         else:
             own[path] = content
-    return own, _placed(root, place)
+    return SplitFiles(fleet=own, root=_placed(root, place))
 
 
 def _workflow(text: str, path: str, place: FleetPlace, name: str) -> str:

@@ -110,7 +110,9 @@ def scaffold(
     root = RootFiles(files={}, additions={})
     if place.is_below:
         files[SETTINGS_FILE] = _settings_in_folder(files[SETTINGS_FILE], name, place.folder)
-        files, root = split(files, place, name=name)
+        split_files = split(files, place, name=name)
+        files = split_files.fleet
+        root = split_files.root
     # Generated, so that the template need not be renewed with each change of a model.
     files[SCHEMA] = bundle().encode()
     write_all(target, files)

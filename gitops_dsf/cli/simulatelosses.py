@@ -48,8 +48,8 @@ def simulate_losses(fleet: CheckedFleet, args: argparse.Namespace) -> int:
         raise UsageError(f"{option}: {data.missing}")
     state = hub_state(fleet, data.snapshot)
     # What OCM would move anyway is not an effect of the loss.
-    _, decisions = schedule_all(state, applied(fleet).placements, data.now)
-    state = state.deciding(decisions)
+    scheduled = schedule_all(state, applied(fleet).placements, data.now)
+    state = state.deciding(scheduled.decisions)
     if plans_refuges(fleet):
         published = published_refuges(data.snapshot.scores)
         ledger = stored_moves(data.snapshot).ledger

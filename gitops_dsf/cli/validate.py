@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.inputs import STANDARD_INPUT, read_named
@@ -169,19 +169,27 @@ def mend(diagnostics: Iterable[Diagnostic]) -> bool:
     changed = False
     for name, findings in by_file.items():
         text = read_text(Path(), name)
-        new, done = mended(text, findings)
-        if new == text:
+        edited = mended(text, findings)
+        if edited.text == text:
             continue
-        write_file(Path(name), new)
+        write_file(Path(name), edited.text)
         changed = True
-        for finding in sorted(done, key=lambda finding: finding.position):
+        for finding in sorted(edited.done, key=lambda finding: finding.position):
             line = f"{finding.position}: fixed: {finding.message}; {finding.hint}"
             sys.stderr.write(printable_lines([line]))
     return changed
 
 
-def mended(text: str, findings: Iterable[Diagnostic]) -> tuple[str, list[Diagnostic]]:
-    """The text of a file with the edits of its findings, and the findings that could be mended."""
+class MendedText(NamedTuple):
+    """The text of a file with the edits of its findings."""
+
+    text: str
+    done: list[Diagnostic]
+    """The findings whose edits are in it; others could not be edited."""
+
+
+def mended(text: str, findings: Iterable[Diagnostic]) -> MendedText:
+    """Makes the edits of a file's findings in its text."""
     file = YamlFile(text)
 
     def order(finding: Diagnostic) -> tuple[bool, int, int, str]:
@@ -194,4 +202,4 @@ def mended(text: str, findings: Iterable[Diagnostic]) -> tuple[str, list[Diagnos
 
     ordered = sorted((finding for finding in findings if finding.edits), key=order)
     done = [finding for finding in ordered if file.edit(finding.position.line, finding.edits)]
-    return file.text, done
+    return MendedText(file.text, done)

@@ -57,17 +57,25 @@ class InstallSource:
             write(self.tree, self.directory / RENDERED, self.changes)
 
 
-def read_source(
-    directory: Path, *, url: str | None = None
-) -> tuple[InstallSource | None, tuple[Diagnostic, ...]]:
+@dataclass(frozen=True, kw_only=True)
+class CheckedSource:
+    """A fleet repository that was read, with or without errors."""
+
+    source: InstallSource | None
+    """None if there are errors."""
+    diagnostics: tuple[Diagnostic, ...]
+    """All findings."""
+
+
+def read_source(directory: Path, *, url: str | None = None) -> CheckedSource:
     """Reads a repository, with another URL in spec.git.url if one is given.
 
-    Returns no source if there are errors, and all findings. Raises RepositoryError when the
-    repository cannot be read, or rendered/ is out of date: Argo CD would apply what is in git.
+    Raises RepositoryError when the repository cannot be read, or rendered/ is out of date: Argo CD
+    would apply what is in git.
     """
     rendered = produce(directory)
     if rendered.tree is None or rendered.fleet is None:
-        return None, rendered.diagnostics
+        return CheckedSource(source=None, diagnostics=rendered.diagnostics)
     # In the other mode a pipeline renders, and nobody has the tree in this folder.
     if rendered.fleet.repository.spec.output.mode == "Directory":
         _check_rendered(rendered.tree, directory / RENDERED)
@@ -76,7 +84,9 @@ def read_source(
         new_settings = _with_url(directory, rendered.fleet.repository.metadata.name, url)
         with _copied(directory, new_settings) as copy:
             rendered = produce(copy)
-    return _source(directory, rendered, new_settings), rendered.diagnostics
+    return CheckedSource(
+        source=_source(directory, rendered, new_settings), diagnostics=rendered.diagnostics
+    )
 
 
 def _check_rendered(tree: RenderedTree, out: Path) -> None:

@@ -58,6 +58,14 @@ class Due:
     """Whether it was refreshed for these decisions before, and Argo CD failed to look."""
 
 
+class DueRefreshes(NamedTuple):
+    """What is to be refreshed at a time."""
+
+    now: list[Due]
+    wait: float | None
+    """The seconds until the next one is due; None while nothing waits."""
+
+
 class _Refresh(NamedTuple):
     """The last refresh of an ApplicationSet."""
 
@@ -79,11 +87,8 @@ class RefreshDebounce:
     _refreshed: dict[str, _Refresh] = field(default_factory=dict)
     """By UID of the ApplicationSet."""
 
-    def due(self, sets: Mapping[str, ApplicationSet], now: float) -> tuple[list[Due], float | None]:
-        """The ApplicationSets to refresh now, and the seconds until the next one is due.
-
-        The seconds are None while nothing waits.
-        """
+    def due(self, sets: Mapping[str, ApplicationSet], now: float) -> DueRefreshes:
+        """The ApplicationSets to refresh now, and when the next one is due."""
         due_now: list[Due] = []
         waits: list[float] = []
         kept: dict[str, _Refresh] = {}
@@ -111,7 +116,7 @@ class RefreshDebounce:
             else:
                 waits.append(ready - now)
         self._refreshed = kept
-        return due_now, min(waits, default=None)
+        return DueRefreshes(due_now, min(waits, default=None))
 
     def _followed_by(self, application_set: ApplicationSet) -> tuple[FollowedDecisions, float]:
         """The decisions that an ApplicationSet follows, and since when they are as they are."""
@@ -157,12 +162,12 @@ class RefreshController:
 
     async def _reconcile(self) -> float | None:
         """Raises ApiError when the hub does not answer: that concerns every ApplicationSet."""
-        due_now, wait = self._debounce.due(self._view.sets.items, self._clock())
+        refreshes = self._debounce.due(self._view.sets.items, self._clock())
         self._pauses.keep_only(
             {application_set.uid for application_set in self._view.sets.items.values()}
         )
-        waits = [] if wait is None else [wait]
-        for due in due_now:
+        waits = [] if refreshes.wait is None else [refreshes.wait]
+        for due in refreshes.now:
             if not self._pauses.left(due.uid):
                 await self._refresh(due)
                 # Each refresh makes Argo CD generate a whole ApplicationSet.

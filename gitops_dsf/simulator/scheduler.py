@@ -7,7 +7,7 @@ Placements.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -219,13 +219,20 @@ def _conclude(verdict: Verdict) -> Verdict:
     )
 
 
-def schedule_all(
-    state: HubState, placements: Iterable[str], now: datetime
-) -> tuple[dict[str, Verdict], tuple[PlacementDecision, ...]]:
+@dataclass(frozen=True, kw_only=True)
+class ScheduledPlacements:
+    """What passes over several Placements lead to."""
+
+    verdicts: Mapping[str, Verdict]
+    """The last verdict of each, by namespace/name."""
+    decisions: tuple[PlacementDecision, ...]
+    """All PlacementDecisions that are on the hub afterwards."""
+
+
+def schedule_all(state: HubState, placements: Iterable[str], now: datetime) -> ScheduledPlacements:
     """Simulates Placements, and those that move a second time from where they go.
 
-    `placements` are written as `namespace/name`. Returns the last verdict of each, and the
-    PlacementDecisions that they leave on the hub. The second pass is needed because Steady and
+    `placements` are written as `namespace/name`. The second pass is needed because Steady and
     Balance depend on the decisions of the first one.
     """
     verdicts = {key: simulate(state, key, now) for key in placements}
@@ -235,7 +242,7 @@ def schedule_all(
         after = state.deciding(decisions)
         verdicts |= {key: simulate(after, key, now) for key in moved}
         decisions = _written(verdicts, after.decisions.values())
-    return verdicts, decisions
+    return ScheduledPlacements(verdicts=verdicts, decisions=decisions)
 
 
 def _written(

@@ -169,7 +169,7 @@ def test_what_is_written_validates_and_keeps_the_rest(
 def fixed(text: str) -> str:
     while True:
         findings = declare(load_text(text, file="scorers/a.yaml")).diagnostics
-        new, _ = mended(text, findings)
+        new = mended(text, findings).text
         if new == text:
             return text
         text = new

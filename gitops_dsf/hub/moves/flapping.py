@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 WINDOW_SECONDS: Final = 3600.0
 """A cluster that is chosen again within this time counts as a return.
@@ -13,6 +13,13 @@ An hour: nobody wants an application to start twice in it.
 
 Leads = Mapping[str, float]
 """Points by which a cluster leads another one, by scorer."""
+
+
+class ReturnLeads(NamedTuple):
+    """What a cluster led its rival by, at both ends of a return."""
+
+    when_left: Leads
+    when_chosen_again: Leads
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,15 +108,13 @@ def largest_swing(before: Mapping[str, float], after: Mapping[str, float]) -> st
 
 
 def cause_of(
-    cluster_returns: Sequence[Return], leads: Callable[[Return], tuple[Leads, Leads]]
+    cluster_returns: Sequence[Return], leads_of: Callable[[Return], ReturnLeads]
 ) -> str | None:
-    """The scorer behind most returns; None if no score changed.
-
-    `leads` gives the leads over the rival when the cluster was left, and when it was chosen again.
-    """
+    """The scorer behind most returns; None if no score changed."""
     causes = Counter[str]()
     for cluster_return in cluster_returns:
-        scorer = largest_swing(*leads(cluster_return))
+        leads = leads_of(cluster_return)
+        scorer = largest_swing(leads.when_left, leads.when_chosen_again)
         if scorer is not None:
             causes[scorer] += 1
     # Of equal counts the first name, so that two programs blame the same scorer.

@@ -115,13 +115,17 @@ class HubApi(ApiServer):
         objects = await self.listed(path, read, fieldSelector=f"metadata.name={name}")
         return objects[0] if objects else None
 
-    async def sets_and_bindings(self, namespace: str) -> tuple[list[ManagedClusterSet], list[str]]:
-        """All ManagedClusterSets, and the names of the bindings of a namespace. Raises ApiError."""
-        read_set = msgspec.json.Decoder(ManagedClusterSet).decode
-        read_binding = msgspec.json.Decoder(ManagedClusterSetBinding).decode
-        sets = await self.listed(CLUSTER_SETS.path, read_set)
-        bindings = await self.listed(BINDINGS.within(namespace).path, read_binding)
-        return sets, [binding.metadata.name for binding in bindings]
+    async def cluster_sets(self) -> list[ManagedClusterSet]:
+        """All ManagedClusterSets. Raises ApiError."""
+        read = msgspec.json.Decoder(ManagedClusterSet).decode
+        return await self.listed(CLUSTER_SETS.path, read)
+
+    async def bound_sets(self, namespace: str) -> list[str]:
+        """The ManagedClusterSets that a namespace has a binding for. Raises ApiError."""
+        read = msgspec.json.Decoder(ManagedClusterSetBinding).decode
+        bindings = await self.listed(BINDINGS.within(namespace).path, read)
+        # OCM's webhook (v1.2.1) refuses a binding with another name than that of its set.
+        return [binding.metadata.name for binding in bindings]
 
     async def delete(self, path: str, *, uid: str, resource_version: str) -> None:
         """Deletes one object of this UID and version.

@@ -43,6 +43,15 @@ class ChangedDecision(NamedTuple):
     after: frozenset[str]
 
 
+class ObservedDecisions(NamedTuple):
+    """The decisions that differ from the last records."""
+
+    changed: list[ChangedDecision]
+    """Those that need a record now."""
+    wait: float | None
+    """The seconds until another one has not changed for long enough; None if there is none."""
+
+
 def continues(record: Record, last: Record) -> bool:
     """Whether a record continues the last one of its Placement."""
     if record.uid != last.uid:
@@ -67,16 +76,14 @@ def observe(
     started: float,
     now: float,
     hub_time: float,
-) -> tuple[list[ChangedDecision], float | None]:
+) -> ObservedDecisions:
     """Compares decisions with the last records.
-
-    Returns those that need a record, and the seconds until another one is settled.
 
     `last` are the last records by namespace/name, and `unnamed` decisions by the id of a record
     that does not name them. Decisions that have not changed since `started` were made before this
     replica looked.
     """
-    moves: list[ChangedDecision] = []
+    changed: list[ChangedDecision] = []
     wait: float | None = None
     for name, placement in placements.items():
         decision = decisions.get(name)
@@ -113,8 +120,8 @@ def observe(
             after=decision.clusters,
             uid=placement.uid,
         )
-        moves.append(ChangedDecision(record, before, decision.clusters))
-    return moves, wait
+        changed.append(ChangedDecision(record, before, decision.clusters))
+    return ObservedDecisions(changed, wait)
 
 
 class JournalClone:

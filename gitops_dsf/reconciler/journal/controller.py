@@ -29,7 +29,7 @@ from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.journal.branch import ChangedDecision, JournalClone, observe
-from gitops_dsf.reconciler.journal.explaining import Facts, filled, read_facts
+from gitops_dsf.reconciler.journal.explaining import Facts, explain_record, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.journal.verifications import KnownVerifications, verification_records
 from gitops_dsf.reconciler.loop import NotReady, run_controller
@@ -180,7 +180,7 @@ class JournalController:
         # The decisions stay as they are on the hub, so they are compared again when there is room.
         if self._is_full:
             return None
-        moves, wait = observe(
+        observed = observe(
             self._view.placements.items,
             namespace=self._view.argocd_namespace,
             decisions=self._tracker.decisions,
@@ -190,21 +190,22 @@ class JournalController:
             now=self._clock(),
             hub_time=self._api.now(),
         )
-        if moves:
-            names = [move.record.key[1] for move in moves]
+        changed = observed.changed
+        if changed:
+            names = [decision.record.key[1] for decision in changed]
             facts = await read_facts(names, api=self._api, view=self._view)
-            for first in range(0, len(moves), AT_A_TIME):
+            for first in range(0, len(changed), AT_A_TIME):
                 if self._is_full:
                     LOG.warning(
                         "changes of decisions are not recorded until the branch can be pushed again"
                     )
                     break
-                await self._add(moves[first : first + AT_A_TIME], facts)
+                await self._add(changed[first : first + AT_A_TIME], facts)
         self._add_verifications(branch)
         self._add_orders(branch)
         self._forget(branch)
         self._show()
-        return wait
+        return observed.wait
 
     async def _add(self, moves: Sequence[ChangedDecision], facts: Facts) -> None:
         records: list[Record] = []
@@ -215,8 +216,8 @@ class JournalController:
             admitted = self._admitted(move.record)
             # In a thread, because thousands of clusters take a while, and leadership must be
             # renewed.
-            record, self._values[key] = await asyncio.to_thread(
-                filled,
+            explained = await asyncio.to_thread(
+                explain_record,
                 msgspec.structs.replace(move.record, applications=followers),
                 before=move.before,
                 after=move.after,
@@ -225,6 +226,8 @@ class JournalController:
                 admitted=admitted,
                 edited=self._is_edited(name, move.record),
             )
+            record = explained.record
+            self._values[key] = explained.scores
             if record.to is None:
                 self._unnamed[record.id] = move.after
             if admitted is not None:

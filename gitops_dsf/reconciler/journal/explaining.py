@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -76,13 +76,14 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
             resources = frozenset(view.scores.columns)
         for resource in sorted(resources - scores.keys()):
             scores[resource] = dict(view.scores.of(resource))
-    sets, bindings = await api.sets_and_bindings(view.argocd_namespace)
+    sets = await api.cluster_sets()
+    bound = await api.bound_sets(view.argocd_namespace)
     # In a thread, because thousands of clusters take a while, and leadership must be renewed.
     state = await asyncio.to_thread(
         HubState.of,
         clusters=list(view.clusters.items.values()),
         sets=sets,
-        bindings=[(view.argocd_namespace, name) for name in bindings],
+        bindings=[(view.argocd_namespace, name) for name in bound],
         placements=placements,
         decisions=list(view.decisions.items.values()),
         scores=scores,
@@ -104,7 +105,14 @@ async def _deployed(api: HubApi, namespace: str) -> Deployed:
     return deployed or Deployed()
 
 
-def filled(
+class ExplainedRecord(NamedTuple):
+    """A record with its cause and details, and the scores at it."""
+
+    record: Record
+    scores: ScoreValues
+
+
+def explain_record(
     record: Record,
     *,
     before: Collection[str] | None,
@@ -113,11 +121,11 @@ def filled(
     known: ScoreValues,
     admitted: LedgerMove | None = None,
     edited: bool = False,
-) -> tuple[Record, ScoreValues]:
-    """The record with its cause and details, and the scores at it.
+) -> ExplainedRecord:
+    """The record with its cause and details, by what the hub says now.
 
-    `known` are those at the record before. `admitted` is the paced move that led to it; `edited`:
-    whether the Placement was changed just before.
+    `known` are the scores at the record before. `admitted` is the paced move that led to it.
+    `edited`: whether the Placement was changed just before.
 
     The scores and explanations are by the weights that people wrote. Items of moves are not scores.
     """
@@ -125,7 +133,8 @@ def filled(
     record = msgspec.structs.replace(record, commit=facts.commit)
     placement = facts.state.placements.get(record.key)
     if placement is None:
-        return msgspec.structs.replace(record, doubt="the Placement was deleted"), {}
+        doubtful = msgspec.structs.replace(record, doubt="the Placement was deleted")
+        return ExplainedRecord(doubtful, scores={})
     # OCM decided from the decision before, which counts for Steady and for NoSelectIfNew.
     old: list[PlacementDecision] = []
     for decision in facts.state.decisions.values():
@@ -165,7 +174,7 @@ def filled(
         admitted=admitted,
         edit=facts.applied if edited else None,
     )
-    return msgspec.structs.replace(record, cause=cause), values
+    return ExplainedRecord(msgspec.structs.replace(record, cause=cause), scores=values)
 
 
 def _explained(by_scores: Verdict, cluster: str, *, decided: bool) -> ClusterReason:

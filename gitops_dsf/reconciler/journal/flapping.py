@@ -16,6 +16,7 @@ from gitops_dsf.hub.moves.flapping import (
     Episode,
     Leads,
     Return,
+    ReturnLeads,
     cause_of,
     episodes,
     moves_back,
@@ -77,10 +78,11 @@ def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
     values_of = dict(zip(decision_changes, values_after, strict=True))
     weights = _weights_of(moved)
 
-    def leads(move_back: Return) -> tuple[Leads, Leads]:
-        when_left = _leads(move_back, values_of[move_back.left], weights)
-        when_joined = _leads(move_back, values_of[move_back.joined], weights)
-        return when_left, when_joined
+    def leads_of(move_back: Return) -> ReturnLeads:
+        return ReturnLeads(
+            when_left=_leads(move_back, values_of[move_back.left], weights),
+            when_chosen_again=_leads(move_back, values_of[move_back.joined], weights),
+        )
 
     by_scores = [move_back for move_back in returns if kinds[move_back.left].by_scores]
     is_blamed = 2 * len(by_scores) >= len(returns)
@@ -92,7 +94,7 @@ def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
         placement=records[-1].placement,
         returns=moves_back(returns),
         clusters=tuple(sorted(clusters - {""})),
-        cause=cause_of(by_scores, leads) if is_blamed else None,
+        cause=cause_of(by_scores, leads_of) if is_blamed else None,
         other="" if is_blamed else _other_cause(returns, kinds),
     )
 

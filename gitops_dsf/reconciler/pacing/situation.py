@@ -111,9 +111,11 @@ class SituationReader:
         """What the desired moves depend on. Raises ApiError."""
         # They change rarely, so a list now and then is enough.
         if now >= self._next_poll:
-            sets, bindings = await self._api.sets_and_bindings(self._view.argocd_namespace)
+            sets = await self._api.cluster_sets()
+            bound = await self._api.bound_sets(self._view.argocd_namespace)
+            # Only now: if one of the lists fails, both stay as they were.
             self._sets = tuple(sets)
-            self._bindings = tuple(bindings)
+            self._bindings = tuple(bound)
             self._next_poll = now + POLL_SECONDS
         refused = refused or {}
         # A cluster that refuses items counts as cordoned: OCM could not be drawn there.

@@ -12,26 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.raw_results import NO_RAW_SCORES, RawScores
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.simulator import HubState, Verdict
-from gitops_dsf.simulator.scheduler import schedule_all
+from gitops_dsf.simulator import HubState
+from gitops_dsf.simulator.scheduler import ScheduledPlacements, schedule_all
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
 from gitops_dsf.views.preview.nextscores import NextScores, next_scores
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecidedBase:
-    """Where the Placements of the base are once nothing moves any more."""
-
-    verdicts: dict[str, Verdict]
-    """The last verdict on each Placement, by `namespace/name`."""
-    decisions: tuple[PlacementDecision, ...]
-    """The decisions that they lead to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +45,12 @@ class Transition:
         return None if self.base is None else hub_state(self.base, self.snapshot)
 
     @cached_property
-    def decided_base(self) -> DecidedBase:
+    def decided_base(self) -> ScheduledPlacements:
         """The base after all moves that would happen without the change."""
         if self.base is None or self.base_state is None:
             # The hub may have decisions of an earlier repository, from which OCM goes on.
-            return DecidedBase(verdicts={}, decisions=tuple(self.snapshot.decisions))
-        verdicts, decisions = schedule_all(self.base_state, applied(self.base).placements, self.now)
-        return DecidedBase(verdicts=verdicts, decisions=decisions)
+            return ScheduledPlacements(verdicts={}, decisions=tuple(self.snapshot.decisions))
+        return schedule_all(self.base_state, applied(self.base).placements, self.now)
 
     @cached_property
     def head_state(self) -> HubState:
@@ -81,8 +69,8 @@ class Transition:
     @cached_property
     def after(self) -> HubState:
         """`head_state` with the decisions that the Placements of the head lead to."""
-        _, decisions = schedule_all(self.head_state, applied(self.head).placements, self.now)
-        return self.head_state.deciding(decisions)
+        scheduled = schedule_all(self.head_state, applied(self.head).placements, self.now)
+        return self.head_state.deciding(scheduled.decisions)
 
     @cached_property
     def known_scores(self) -> frozenset[str]:

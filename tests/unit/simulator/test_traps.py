@@ -275,18 +275,18 @@ def test_pages_that_are_not_needed_any_more_go_and_those_of_other_placements_sta
             decision("c1", name="q-decision-1", placement="q", namespace="other"),
         )
     )
-    verdicts, decisions = schedule_all(state, ("ns/p", "ns/q", "other/q"), AT)
-    assert verdicts.keys() == {"ns/p", "ns/q", "other/q"}
+    scheduled = schedule_all(state, ("ns/p", "ns/q", "other/q"), AT)
+    assert scheduled.verdicts.keys() == {"ns/p", "ns/q", "other/q"}
     found = {
         (item.metadata.namespace, item.metadata.name): (item.placement, *item.cluster_names)
-        for item in decisions
+        for item in scheduled.decisions
     }
     assert found == {
         ("ns", "p-decision-1"): ("p", "c1"),
         ("ns", "q-decision-1"): ("q", "c2"),
         ("other", "q-decision-1"): ("q", "c1"),
     }
-    assert len(decisions) == 3
+    assert len(scheduled.decisions) == 3
 
 
 def test_only_a_placement_that_moves_is_decided_once_more_from_where_it_is_then() -> None:
@@ -307,14 +307,17 @@ def test_only_a_placement_that_moves_is_decided_once_more_from_where_it_is_then(
         staying,
         decision("c1", name="q-decision-1", placement="q"),
     )
-    verdicts, decisions = schedule_all(HubState.build(documents), ("ns/p", "ns/q"), AT)
-    assert {key: (verdict.current, verdict.chosen) for key, verdict in verdicts.items()} == {
+    scheduled = schedule_all(HubState.build(documents), ("ns/p", "ns/q"), AT)
+    decided = {
+        key: (verdict.current, verdict.chosen) for key, verdict in scheduled.verdicts.items()
+    }
+    assert decided == {
         "ns/p": ({"c1"}, {"c1"}),
         "ns/q": ({"c1"}, {"c1"}),
     }
     after = HubState.build([*documents, decision("c1")])
-    assert schedule_all(after, ("ns/q",), AT)[0]["ns/q"].chosen == {"c2"}
-    assert {item.placement: item.cluster_names for item in decisions} == {
+    assert schedule_all(after, ("ns/q",), AT).verdicts["ns/q"].chosen == {"c2"}
+    assert {item.placement: item.cluster_names for item in scheduled.decisions} == {
         "p": ("c1",),
         "q": ("c1",),
     }

@@ -59,22 +59,28 @@ def healthz(client: Client, target: Target) -> Finding:
     return Finding("healthz", OK, f"answers 200 in {reply.seconds * 1000:.0f} ms")
 
 
+class CheckedConfigPage(NamedTuple):
+    """What /config says, and the findings about it."""
+
+    config: ScorerConfig | None
+    """None if there is no page, or if it cannot be read."""
+    findings: list[Finding]
+
+
 def config_page(
     client: Client, target: Target, *, required: bool, judge_query: JudgeQuery
-) -> tuple[ScorerConfig | None, list[Finding]]:
-    """Checks /config.
-
-    Returns the page, or None, and findings. It may be missing if not ``required``.
-    """
+) -> CheckedConfigPage:
+    """Checks /config. It may be missing if not ``required``."""
     reply = client.send("GET", target.config_url, headers={})
     if (wrong := trouble("config", reply)) is not None:
-        return None, [wrong]
+        return CheckedConfigPage(None, [wrong])
     if reply.status == 404 and not required:
-        return None, [Finding("config", OK, "there is none; configSyncMode None needs none")]
+        absent = Finding("config", OK, "there is none; configSyncMode None needs none")
+        return CheckedConfigPage(None, [absent])
     if reply.status != 200:
         hint = "the page is public; without it use configSyncMode None"
         message = f"{target.config_url} answers {reply.status}{reply.excerpt}"
-        return None, [Finding("config", ERROR, message, hint)]
+        return CheckedConfigPage(None, [Finding("config", ERROR, message, hint)])
     try:
         plain = without_nulls(msgspec.json.decode(without_mark(reply.body)))
         page = msgspec.convert(plain, ScorerConfig)
@@ -83,16 +89,19 @@ def config_page(
             "the schema is {name, description, source{type, host, path, params{query, range,"
             " step}}, scoring{host, path, params{name, interval}}}"
         )
-        return None, [Finding("config.schema", ERROR, str(problem), hint)]
+        return CheckedConfigPage(None, [Finding("config.schema", ERROR, str(problem), hint)])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        return None, [Finding("config", ERROR, f"the page is not JSON: {problem}")]
+        unreadable = Finding("config", ERROR, f"the page is not JSON: {problem}")
+        return CheckedConfigPage(None, [unreadable])
     findings = [Finding("config", OK, f"answers 200 in {reply.seconds * 1000:.0f} ms")]
     if reply.has_mark:
         findings.append(byte_order_mark("config.byte-order-mark"))
     if unknown := ", ".join(_unknown(plain, ScorerConfig, "$")):
         message = f"{unknown} mean nothing to gitops-dsf"
         findings.append(Finding("config.unknown-fields", WARNING, message, "check the spelling"))
-    return page, [*findings, *_judged(page, target), *_query(page.source.params.query, judge_query)]
+    findings += _judged(page, target)
+    findings += _query(page.source.params.query, judge_query)
+    return CheckedConfigPage(page, findings)
 
 
 def needs_metrics(config: ScorerConfig) -> bool:
@@ -206,10 +215,9 @@ def check(
     The token is only sent to the target's host, or that of the given scoring URL.
     """
     findings = [healthz(client, target)]
-    config, page_findings = config_page(
-        client, target, required=needs_config, judge_query=judge_query
-    )
-    findings += page_findings
+    page = config_page(client, target, required=needs_config, judge_query=judge_query)
+    config = page.config
+    findings += page.findings
     # A page must not decide where the token of the person who checks it goes.
     url = target.scoring_url or _scoring_url(target, config)
     if config is not None and not target.scoring_url and other_origin(config.scoring, target):
