@@ -102,10 +102,10 @@ def _worst(outcomes: Sequence[Outcome], best: Outcome) -> Iterator[Figure]:
     yield Figure("pace and demand: worst overload", overload, 5, "%")
     yield Figure("pace and demand: most moves under way", under_way, PACE.concurrent)
     for event, span in SPANS.items():
-        seconds = [outcome.settled(*span) for outcome in outcomes]
+        seconds = [outcome.settling_time(*span) for outcome in outcomes]
         note = " ".join(f"{settled:.0f}" for settled in seconds)
         # What exact scores need, and a part more, because late and noisy ones must be waited for.
-        goal = 1.3 * best.settled(*span)
+        goal = 1.3 * best.settling_time(*span)
         yield Figure(f"pace and demand: settled after {event}", max(seconds), goal, "s", note)
 
 
@@ -114,7 +114,7 @@ def _outcome(case: str, outcome: Outcome) -> Iterator[Figure]:
     yield Figure(f"{case}: moves back within an hour", outcome.back)
     yield Figure(f"{case}: worst overload", outcome.overload, None, "%")
     for event, span in SPANS.items():
-        yield Figure(f"{case}: settled after {event}", outcome.settled(*span), None, "s")
+        yield Figure(f"{case}: settled after {event}", outcome.settling_time(*span), None, "s")
 
 
 def with_a_liar() -> Iterator[Figure]:

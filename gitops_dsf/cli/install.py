@@ -21,7 +21,7 @@ from gitops_dsf.views.doctor.examine import CHECKS, examine
 from gitops_dsf.views.doctor.finding import DoctorFinding, State
 from gitops_dsf.wording import names_text
 
-SETTLING_SECONDS: Final = 60.0
+PASSING_SECONDS: Final = 60.0
 """How long errors may pass that doctor finds after an installation."""
 # doctor lists all objects of the hub each time.
 LOOK_AGAIN_SECONDS: Final = 5.0
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     _apply(args, context, source)
     if not waits:
         return 0
-    findings = _settled(examine)
+    findings = _lasting_findings(examine)
     sys.stdout.write("\nThe loop runs. What doctor finds\n")
     sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
     return int(any(finding.state is State.ERROR for finding in findings))
@@ -104,14 +104,14 @@ def _is_published(source: InstallSource, *, must: bool) -> bool:
     return True
 
 
-def _settled(examine: _Examine) -> tuple[DoctorFinding, ...]:
+def _lasting_findings(examine: _Examine) -> tuple[DoctorFinding, ...]:
     """What doctor finds.
 
     Conditions of objects that were just applied are often errors for some seconds, also of
     ApplicationSets that already have their applications, so errors are looked at again for a
     minute.
     """
-    until = time.monotonic() + SETTLING_SECONDS
+    until = time.monotonic() + PASSING_SECONDS
     is_reported = False
     while True:
         findings = examine(False)
@@ -123,7 +123,7 @@ def _settled(examine: _Examine) -> tuple[DoctorFinding, ...]:
             is_reported = True
             report(
                 f"doctor finds errors ({names_text(errors)}) that may pass: looking again for"
-                f" {SETTLING_SECONDS:.0f} s"
+                f" {PASSING_SECONDS:.0f} s"
             )
         time.sleep(LOOK_AGAIN_SECONDS)
 

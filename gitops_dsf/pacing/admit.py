@@ -56,7 +56,7 @@ class Situation:
     """The hub with a taint that forbids the clusters to be left; None while none is drained."""
     leaving: frozenset[str] = frozenset()
     """Clusters that are drained."""
-    unsettled: frozenset[str] = frozenset()
+    changing_targets: frozenset[str] = frozenset()
     """Clusters that are named by decisions that keep changing. No move goes there."""
     only: Collection[str] | None = None
     """The Placements (namespace/name) that may move; None means all."""
@@ -270,7 +270,7 @@ class _AdmissionRun:
                     move=desired, reason=MoveReason.REFUSED, message=situation.refused[name]
                 )
         # OCM may be about to send something there, which the ledger does not have yet.
-        if desired.target in situation.unsettled:
+        if desired.target in situation.changing_targets:
             message = f"a decision that names {desired.target} keeps changing"
             return Waiting(move=desired, reason=MoveReason.UNSETTLED, message=message)
         if self._is_full():

@@ -1,7 +1,7 @@
 """How the moves of a ledger go on, by what the hub shows. Pure.
 
-What is not shown changes nothing: a move of a Placement whose decision has not settled stays as it
-is.
+What is not shown changes nothing: a move of a Placement whose decision has just changed stays
+as it is.
 """
 
 from collections import defaultdict
@@ -40,9 +40,9 @@ def advance(
 ) -> Ledger:
     """The ledger by what the hub shows.
 
-    `decided` has settled decisions only. `published` are the Placements with items of a move, and
-    `refused` the clusters and Placements whose items the hub does not take. `loss` gives the cause
-    if a cluster is lost, or None. `evidence` is what verified moves are judged by.
+    `decided` has no decision that changed a moment ago. `published` are the Placements with items
+    of a move, and `refused` the clusters and Placements whose items the hub does not take. `loss`
+    gives the cause if a cluster is lost, or None. `evidence` is what verified moves are judged by.
     """
     verifier = Verifier(evidence, finished=finished, loss=loss, now=now)
     moves: list[LedgerMove] = []

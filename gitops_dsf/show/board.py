@@ -98,14 +98,14 @@ def _worst(findings: Iterable[DoctorFinding]) -> Iterator[str]:
 
 
 def _applications(views: Sequence[ApplicationView]) -> Iterator[str]:
-    """Those that are not settled first."""
+    """Those first that do not run as decided."""
     if not views:
         return
     yield "| application | decided for | state |"
     yield "|---|---|---|"
-    for view in sorted(views, key=lambda view: (view.settled is not False, view.name)):
+    for view in sorted(views, key=lambda view: (view.as_decided is not False, view.name)):
         decided: list[str] = []
-        notes = [application_text(view)] if not view.settled else ["running"]
+        notes = [application_text(view)] if not view.as_decided else ["running"]
         if view.message:
             notes.append(f"Argo CD: {view.message}")
         for copy in view.copies:

@@ -140,7 +140,7 @@ class Outcome:
             left[each.application, each.source] = each.at
         return found
 
-    def settled(self, start: int, end: int) -> int:
+    def settling_time(self, start: int, end: int) -> int:
         """Seconds from the start of a span until no application would gain more than the
         stickiness.
         """

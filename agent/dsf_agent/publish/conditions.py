@@ -90,7 +90,7 @@ class ConditionWriter:
             if score.fault is not None and not self._queue.is_planned(score):
                 self._plan(score, NOW)
             return
-        if self._is_settled(score):
+        if self._is_on_hub(score):
             self._queue.drop(score)
         elif not self._queue.is_planned(score):
             self._plan(score, self._due(score))
@@ -137,9 +137,9 @@ class ConditionWriter:
             if not score.known or score.outdated:
                 await self.read(score)
                 score.outdated = False
-                if not self._is_settled(score) and self._due(score) > self.wall():
+                if not self._is_on_hub(score) and self._due(score) > self.wall():
                     return
-            if score.removed or self._is_settled(score):
+            if score.removed or self._is_on_hub(score):
                 return
             if self.is_busy(score):
                 self._plan(score, self.wall() + BUSY_SECONDS)
@@ -166,7 +166,7 @@ class ConditionWriter:
         await self._rate.wait_for_turn()
         condition = score.condition(now=self.wall())
         # The wait may have brought scores, or the end of the scorer.
-        if score.removed or condition is None or self._is_settled(score):
+        if score.removed or condition is None or self._is_on_hub(score):
             return
         publication = score.publication
         stored = await self.store_of(score.cluster).explain(
@@ -182,7 +182,7 @@ class ConditionWriter:
         score.condition_at = self.wall()
         publication.count("condition")
 
-    def _is_settled(self, score: ClusterScore) -> bool:
+    def _is_on_hub(self, score: ClusterScore) -> bool:
         """Whether the hub has the condition, or refused it and got it without effect."""
         condition = score.condition(now=self.wall())
         if condition is None:

@@ -251,7 +251,7 @@ class _Adoption:
         self, group: FollowedPlacement
     ) -> list[tuple[LiveObject, ImportedObject]] | None:
         """What is written of a group; None if a member has another form from now on."""
-        group.settle()
+        group.agree_on_forms()
         ranking: ImportedObject | None = None
         documents: list[tuple[LiveObject, ImportedObject]] = []
         placement = group.placement

@@ -52,7 +52,7 @@ class FollowedPlacement:
             yield self.placement
         yield from self.sets
 
-    def settle(self) -> None:
+    def agree_on_forms(self) -> None:
         """Makes the forms of the members agree.
 
         A ScoredApplication follows a ScoredPlacement only, and a Placement that no ApplicationSet

@@ -32,7 +32,7 @@ from gitops_dsf.reconciler.hub.api import HubApi
 
 POLL_SECONDS: Final = 30.0
 """Between two reads of the list."""
-SETTLE_SECONDS: Final = 1.0
+PARTS_SECONDS: Final = 1.0
 """From a changed DynamicScorer to a read of the list: Argo CD applies both in one sync."""
 
 LOG = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ class ScorerSource:
             self._object_changed.clear()
             await self.refresh()
             if await happens_within(self._object_changed, seconds=POLL_SECONDS):
-                await asyncio.sleep(SETTLE_SECONDS)
+                await asyncio.sleep(PARTS_SECONDS)
 
     async def _read(self) -> dict[str, ScorerSpec]:
         """Raises ApiError and ListError."""

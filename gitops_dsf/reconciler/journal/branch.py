@@ -26,7 +26,7 @@ MONTHS: Final = 2
 _README: Final = b"""Written by `gitops-dsf reconcile`: each change of a decision of OCM, one JSON object a line, one file a month.
 `gitops-dsf log` reads it. Records are only appended. Old months may be removed by a commit.
 """  # noqa: E501
-SETTLE_SECONDS: Final = 1.0
+UNCHANGED_SECONDS: Final = 1.0
 """A decision is recorded when it has not changed for this long.
 
 OCM writes its pages one after another.
@@ -97,8 +97,8 @@ def observe(
         if last_record is not None and digest_of(last_record) == digest(decision.clusters):
             continue
         age = now - decision.since
-        if age < SETTLE_SECONDS:
-            wait = min(wait or SETTLE_SECONDS, SETTLE_SECONDS - age)
+        if age < UNCHANGED_SECONDS:
+            wait = min(wait or UNCHANGED_SECONDS, UNCHANGED_SECONDS - age)
             continue
         before = None
         if last_record is not None and last_record.to is not None:

@@ -231,12 +231,12 @@ class MoveController:
             return _all_wait(leaving, MoveReason.DECISION_EMPTY, DECISION_EMPTY)
         best = self._best_ranks(application_set.uid, leaving, decision.since)
         # OCM writes a decision page by page: until then it may be half of one.
-        settled_at = decision.since + DEBOUNCE_SECONDS
-        if now < settled_at:
-            self._requeue_at(settled_at)
+        debounced_at = decision.since + DEBOUNCE_SECONDS
+        if now < debounced_at:
+            self._requeue_at(debounced_at)
             message = f"the decision changed within the last {DEBOUNCE_SECONDS:g} s"
             return _all_wait(leaving, MoveReason.DECISION_UNSETTLED, message)
-        overdue_at = settled_at + handover.timeout
+        overdue_at = debounced_at + handover.timeout
         if now < overdue_at:
             self._requeue_at(overdue_at)
         return MoveState(

@@ -211,9 +211,9 @@ class MultiKueueController:
         if stored is not None and not stored.is_ours:
             self._report.not_ours(owner)
             return INTERVAL_SECONDS
-        unsettled = self._unsettled_seconds(owner)
-        if unsettled > 0:
-            return unsettled
+        wait = self._debounce_seconds(owner)
+        if wait > 0:
+            return wait
         inputs = self._inputs(owner, stored, view)
         order = next_order(inputs)
         # A cluster leaves the list. Kueue would take back the admission of its jobs, and one with
@@ -231,8 +231,8 @@ class MultiKueueController:
         self._report.left_out(owner, order)
         return max(CONFLICT_SECONDS, inputs.due_at - inputs.now)
 
-    def _unsettled_seconds(self, claim: ConfigClaim) -> float:
-        """Until the decision has settled.
+    def _debounce_seconds(self, claim: ConfigClaim) -> float:
+        """Until the decision has not changed for long enough.
 
         OCM writes the pages of a decision one after another.
         """

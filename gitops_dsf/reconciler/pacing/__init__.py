@@ -2,7 +2,7 @@
 
 `gitops_dsf.pacing` has the rules, and tells the life of a move. Here is what reads and writes:
 
-    settled        which decisions count now
+    debounce       which decisions count now
     situation      what an admission depends on
     admission      computes an admission when something has changed
     handovers      whether a move is done

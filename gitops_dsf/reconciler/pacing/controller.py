@@ -48,11 +48,11 @@ from gitops_dsf.reconciler.hub.configmaps import POLL_SECONDS, ConfigMapPoll, Ow
 from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, NotReady, run_controller
 from gitops_dsf.reconciler.maintenance import report_drains
 from gitops_dsf.reconciler.pacing.admission import CachedAdmission
+from gitops_dsf.reconciler.pacing.debounce import DebouncedDecisions, DecisionDebounce
 from gitops_dsf.reconciler.pacing.handovers import TIMEOUT_SECONDS, Handovers
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, ShownItems
 from gitops_dsf.reconciler.pacing.refugeplanner import RefugePlanner
 from gitops_dsf.reconciler.pacing.report import report_moves
-from gitops_dsf.reconciler.pacing.settled import Settled, SettledDecisions
 from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader, could_decide
 from gitops_dsf.reconciler.pacing.verifiedscores import VerifiedScores
 from gitops_dsf.repository.model.reconciler import Pace
@@ -77,7 +77,7 @@ class _Observed:
     published: ShownItems
     paced: Mapping[str, Paced]
     """The paced Placements, by namespace/name."""
-    settled: Settled
+    decisions: DebouncedDecisions
     refused: Mapping[str, str]
     """Why a cluster or a Placement takes part in no move: the hub refuses its items."""
 
@@ -113,7 +113,7 @@ class PaceController:
         self._config_map = OwnConfigMap(
             api=context.api, namespace=view.hub_namespace, name=MOVES_CONFIGMAP
         )
-        self._decisions = SettledDecisions(context.tracker.decisions, clock=context.clock)
+        self._decisions = DecisionDebounce(context.tracker.decisions, clock=context.clock)
         self._reader = SituationReader(api=context.api, view=view)
         self._admission = CachedAdmission()
         self._refuges = RefugePlanner()
@@ -205,7 +205,7 @@ class PaceController:
             known=whole_moves,
             published=published,
             paced=paced,
-            settled=self._decisions.of(paced),
+            decisions=self._decisions.of(paced),
             refused=self._publisher.refused,
         )
 
@@ -223,7 +223,7 @@ class PaceController:
         effect, maintenance = self._maintenance(observed)
         inputs = await self._reader.read(
             observed.paced,
-            observed.settled.decided,
+            observed.decisions.decided,
             now=now,
             maintenance=effect,
             refused=observed.refused,
@@ -239,14 +239,14 @@ class PaceController:
         ledger = self._advanced(observed, evidence, handovers, pace)
         kept = remembered(pace, (placement.ranking for placement in observed.paced.values()))
         ledger = ledger.pruned(kept=kept, now=now)
-        unsettled = observed.settled.unsettled
-        if unsettled is None or ledger.omitted:
-            # Nobody can count what was left out of the ledger. And before a decision has settled,
+        changing_targets = observed.decisions.changing_targets
+        if changing_targets is None or ledger.omitted:
+            # Nobody can count what was left out of the ledger. And while a decision changes,
             # OCM may have sent something to the cluster that is best now, and the ledger does not
             # say so yet.
             admission = Admission(moves=(), waiting=self._admission.waiting)
         else:
-            inputs = replace(inputs, unsettled=unsettled)
+            inputs = replace(inputs, changing_targets=changing_targets)
             admission = await self._admission.admit(inputs, ledger, pace, now)
         admitted: list[LedgerMove] = []
         for desired in admission.moves:
@@ -363,7 +363,7 @@ class PaceController:
         return advance(
             ledger,
             paced=observed.paced.keys(),
-            decided=observed.settled.decided,
+            decided=observed.decisions.decided,
             published=moving_in(observed.published.items, ledger.under_way),
             finished=handovers.is_done,
             refused=observed.refused,

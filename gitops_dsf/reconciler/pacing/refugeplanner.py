@@ -101,7 +101,7 @@ def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | N
     due = set[str]()
     for key, paced in inputs.paced.items():
         paced_before = before.paced.get(key)
-        # A decision that is not settled says nothing yet.
+        # A decision that has just changed says nothing yet.
         is_decided_again = key in inputs.decided and inputs.decided[key] != before.decided.get(key)
         is_edited = paced_before is None or (
             (paced_before.written.spec, paced_before.ranking) != (paced.written.spec, paced.ranking)

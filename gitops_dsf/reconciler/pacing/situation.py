@@ -55,7 +55,7 @@ class Inputs:
 
     Such a cluster is cordoned here, so that what would go there goes elsewhere.
     """
-    unsettled: frozenset[str] = frozenset()
+    changing_targets: frozenset[str] = frozenset()
     """Clusters that decisions name which keep changing."""
 
     def without_scores(self) -> "Inputs":
@@ -170,7 +170,7 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         now=datetime.fromtimestamp(now, UTC),
         frozen=effect.frozen,
         refused=inputs.refused,
-        unsettled=inputs.unsettled,
+        changing_targets=inputs.changing_targets,
         drained=without_drained(state, effect),
         leaving=frozenset(effect.drained),
     )

@@ -235,7 +235,7 @@ def _facts(view: Overview) -> Iterator[Fact]:
     clusters = len(snapshot.clusters)
     unreached = sum(cluster.reachable is False for cluster in view.clusters)
     yield Fact(str(clusters), "clusters" if not unreached else f"clusters, {unreached} not reached")
-    moving = sum(not application.settled for application in view.applications)
+    moving = sum(not application.as_decided for application in view.applications)
     yield Fact(
         str(len(view.applications)),
         "applications" if not moving else f"applications, {moving} not settled",
@@ -344,14 +344,14 @@ def _row(
             if flip.change == "out":
                 leads.append(points_text(flip.mean))
         notes += _placement_notes(placement)
-    is_settled = all(placement.settled for placement in placements)
+    is_reconciled = all(placement.reconciled for placement in placements)
     return _ApplicationRow(
-        order=3 if is_settled and not notes else 2,
+        order=3 if is_reconciled and not notes else 2,
         name=name,
         source=source,
         ranked=f"by {names_text(map(_ranked_text, ranked))}" if ranked else "",
-        state="decided" if is_settled else "to be decided",
-        kind="good" if is_settled and not notes else "warn",
+        state="decided" if is_reconciled else "to be decided",
+        kind="good" if is_reconciled and not notes else "warn",
         notes=notes,
         where=clusters,
         since="" if moved is None else f"{age_text(now - moved)} ago",
@@ -373,7 +373,7 @@ def _placement_notes(placement: PlacementView) -> Iterator[str]:
         yield placement.note
     if placement.decided is None:
         yield "its decision is not known"
-    if placement.next is not None and not placement.settled:
+    if placement.next is not None and not placement.reconciled:
         next_clusters = names_text(placement.next) or "nowhere"
         yield f"OCM has not reconciled yet: it would decide {next_clusters}"
     if placement.counted_as_zero:
@@ -393,12 +393,12 @@ def _with_copies(row: _ApplicationRow, view: ApplicationView) -> _ApplicationRow
     notes = [*row.notes]
     if view.message:
         notes.insert(0, f"Argo CD: {view.message}")
-    if view.settled:
+    if view.as_decided:
         return row._replace(state="running", notes=notes)
     for copy in view.copies:
         notes.append(f"{copy.cluster}: {copy_text(copy, view)}")
     # Without the right to read Applications nobody can say whether something is wrong.
-    if view.settled is None:
+    if view.as_decided is None:
         return row._replace(state=state, kind="", order=1, notes=notes)
     # A move that takes its time is normal. An error, or no copy at all, does not end by itself.
     is_bad = bool(view.message) or not view.copies

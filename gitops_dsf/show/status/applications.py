@@ -7,16 +7,16 @@ from gitops_dsf.views.status.applications import ApplicationView, Copy, CopyStat
 from gitops_dsf.wording import names_text
 
 MAX_ROWS: Final = 10
-"""Applications shown without --all. Those that are not settled come first."""
+"""Applications shown without --all. Those that do not run as decided come first."""
 
 
 def application_lines(views: Sequence[ApplicationView], *, everything: bool) -> Iterator[str]:
-    """Yields each application with its clusters. Those that are not settled come first."""
+    """Yields each application with its clusters. Those that do not run as decided come first."""
     if not views:
         yield "  none"
         return
-    # Not known counts as not settled: it may be the one that somebody is looking for.
-    ordered = sorted(views, key=lambda view: (bool(view.settled), view.name))
+    # Not known counts as not so: it may be the one that somebody is looking for.
+    ordered = sorted(views, key=lambda view: (bool(view.as_decided), view.name))
     visible = ordered if everything else ordered[:MAX_ROWS]
     for view in visible:
         yield from _application(view)
@@ -34,13 +34,13 @@ def _application(view: ApplicationView) -> Iterator[str]:
     if view.message:
         yield f"    Argo CD: {view.message}"
     # Where an application runs as it should, the names of its clusters say enough.
-    if not view.settled:
+    if not view.as_decided:
         for copy in view.copies:
             yield f"    {copy.cluster}: {copy_text(copy, view)}"
 
 
 def application_text(view: ApplicationView) -> str:
-    if view.settled is None:
+    if view.as_decided is None:
         return "not known"
     if not view.copies:
         return "nowhere, and no cluster is decided"

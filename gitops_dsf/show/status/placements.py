@@ -21,7 +21,7 @@ def placement_lines(views: Sequence[PlacementView], *, everything: bool) -> Iter
     if not views:
         yield "  none that ranks by scores"
         return
-    ordered = sorted(views, key=lambda view: (_is_settled(view), view.placement))
+    ordered = sorted(views, key=lambda view: (_is_as_expected(view), view.placement))
     visible = ordered if everything else ordered[:MAX_ROWS]
     for view in visible:
         yield from _placement(view)
@@ -29,15 +29,15 @@ def placement_lines(views: Sequence[PlacementView], *, everything: bool) -> Iter
         yield f"  and {len(ordered) - len(visible)} more; --placement or --all shows them"
 
 
-def _is_settled(view: PlacementView) -> bool:
+def _is_as_expected(view: PlacementView) -> bool:
     """Whether there is nothing that people should look at."""
-    return view.settled and not view.note and not view.counted_as_zero
+    return view.reconciled and not view.note and not view.counted_as_zero
 
 
 def _placement(view: PlacementView) -> Iterator[str]:
     yield f"  {view.placement}: {_decision(view)}"
     # OCM 1.2.1 notices only at its next pass that a score has expired, which its resync bounds.
-    if view.next is not None and not view.settled:
+    if view.next is not None and not view.reconciled:
         yield (
             "    OCM has not reconciled yet (it does within 10 minutes): it would decide"
             f" {_names(view.next)}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from operator import attrgetter
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.applications import Application
@@ -60,7 +60,7 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     name: str
     strategy: str
     placements: tuple[str, ...]
-    settled: bool | None
+    as_decided: bool | None = field(name="settled")
     """Whether its Applications are exactly on the decided clusters; None if that is not known."""
     message: str | None
     copies: tuple[Copy, ...]
@@ -133,12 +133,12 @@ def _application(
 ) -> ApplicationView:
     """`present` are its Applications; None if decisions or Applications are not known."""
     copies: tuple[Copy, ...] = ()
-    settled = None
+    as_decided = None
     if present is not None:
         copies = tuple(_copies(_decided_for(application_set, clusters), present, waits))
         are_running = all(copy.standing is CopyState.RUNNING for copy in copies)
         # With an error Argo CD changes no Application, so what runs may not be what git has.
-        settled = are_running and not application_set.error
+        as_decided = are_running and not application_set.error
     waiting = {copy.application for copy in copies if copy.wait is not None}
     # Old copies of one move have one cause, so that of the first is enough.
     causes = (wait.cause for wait in waits if wait.application in waiting)
@@ -146,7 +146,7 @@ def _application(
         name=application_set.name,
         strategy=application_set.strategy or "",
         placements=tuple(sorted(application_set.placements)),
-        settled=settled,
+        as_decided=as_decided,
         message=application_set.error or None,
         copies=copies,
         cause=next(causes, None),

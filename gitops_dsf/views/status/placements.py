@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
-from msgspec import UNSET, Struct, UnsetType, structs
+from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.objects import Placement
@@ -72,7 +72,7 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """Clusters of its PlacementDecisions; None if they could not be read."""
     next: tuple[str, ...] | None
     """What OCM would decide now; None if it is not known."""
-    settled: bool
+    reconciled: bool = field(name="settled")
     """Whether OCM would not change its decision."""
     note: str | None
     """Why nothing is selected, or why the next decision is not known."""
@@ -170,7 +170,7 @@ def _undecided(placement: Placement, current: tuple[str, ...] | None) -> Placeme
         eligible=None,
         decided=current,
         next=None,
-        settled=True,
+        reconciled=True,
         note=None,
         counted_as_zero=(),
         points=(),
@@ -210,7 +210,7 @@ def _with_verdict(
         eligible=len(verdict.ranking.clusters),
         next=chosen,
         # A decision that could not be read is not said to be another one.
-        settled=view.decided in (None, chosen),
+        reconciled=view.decided in (None, chosen),
         note=note,
         counted_as_zero=_counted_as_zero(by_people, verdict.now),
         points=tuple(_points(by_people, view.decided or ())),

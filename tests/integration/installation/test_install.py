@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.cli.install import _settled
+from gitops_dsf.cli.install import _lasting_findings
 from gitops_dsf.cli.main import main
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.views.doctor.finding import DoctorFinding, State
@@ -186,7 +186,7 @@ def test_an_error_that_passes_is_none(
         asked.append(first)
         return (finding(found[len(asked) - 1]),)
 
-    assert _settled(examine) == (finding(last),)
+    assert _lasting_findings(examine) == (finding(last),)
     assert asked == [False] * looked
     assert ("may pass" in capsys.readouterr().out) is (looked > 1)
 

@@ -258,8 +258,8 @@ def test_a_fleet_that_changes_is_evened_out_without_a_move_back() -> None:
     assert found.overload <= 5
     assert found.under_way == PACE.concurrent
     assert found.arriving == PACE.arrivals_per_cluster
-    assert found.settled(0, HOUR) < HOUR
-    assert found.settled(HOUR, 2 * HOUR) < HOUR
+    assert found.settling_time(0, HOUR) < HOUR
+    assert found.settling_time(HOUR, 2 * HOUR) < HOUR
     assert found.free["c06"] < 100, "the new cluster is used"
 
 

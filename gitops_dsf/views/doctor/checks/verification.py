@@ -53,11 +53,11 @@ def verification(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         yield _failed(failed)
     # A new copy has no score for a while, and a move that is late has said why.
     moving = {move.placement for move in queue.under_way}
-    settled: dict[str, Verification] = {}
+    at_rest: dict[str, Verification] = {}
     for key, verification_of_key in verifications.items():
         if key not in moving:
-            settled[key] = verification_of_key
-    yield from _without_scores(facts, settled)
+            at_rest[key] = verification_of_key
+    yield from _without_scores(facts, at_rest)
     yield ok(f"{plural(len(verifications), 'Placement')} with verified moves")
 
 

@@ -23,7 +23,7 @@ from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from tests.support.journalrecords import record
 from tests.support.objecthub import ObjectHub
 
-SETTLE_SECONDS = 1.0
+UNCHANGED_SECONDS = 1.0
 
 MANY = [f"c{number}" for number in range(200)]
 
@@ -63,9 +63,9 @@ def last(*clusters: str, number: int = 7, uid: str = "uid-1") -> Record:
     )
 
 
-def test_a_change_waits_until_it_is_settled() -> None:
+def test_a_change_waits_until_the_decision_stays() -> None:
     moves, wait = seen("eu-2", last=last("eu-1"), since=100, now=100.25)
-    assert (moves, wait) == ([], pytest.approx(SETTLE_SECONDS - 0.25))
+    assert (moves, wait) == ([], pytest.approx(UNCHANGED_SECONDS - 0.25))
     ((record, before, after),), _ = seen("eu-2", last=last("eu-1"), since=100, now=101)
     assert (record.kind, record.number, record.time.timestamp()) == ("Change", 8, 999.0)
     assert (before, after) == ({"eu-1"}, {"eu-2"})

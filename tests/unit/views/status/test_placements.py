@@ -57,7 +57,7 @@ def test_a_decision_that_ocm_would_change_is_not() -> None:
     """Nothing wakes OCM when a score expires; it looks again within 10 minutes."""
     objects = unscored("a", scored({"a": 80, "b": 60}, decided=("a",)))
     view = only([*objects, score("a", "cpu", 80, age=2000)])
-    assert (view.decided, view.next, view.settled, view.counted_as_zero) == (
+    assert (view.decided, view.next, view.reconciled, view.counted_as_zero) == (
         ("a",),
         ("b",),
         False,
@@ -148,7 +148,7 @@ def test_without_what_ocm_reads_nothing_is_foretold_or_claimed(part: HubPart) ->
     assert (view.decided, view.next, view.flips) == (("cluster1",), None, ())
     assert "not known" in view.note
     view = only(fleet(), unread=[HubPart.DECISIONS])
-    assert (view.decided, view.next, view.settled) == (None, None, True)
+    assert (view.decided, view.next, view.reconciled) == (None, None, True)
 
 
 def test_placements_of_others_are_left_out_unless_they_rank_by_our_scores() -> None:
@@ -175,7 +175,7 @@ def test_a_move_shows_what_the_old_copy_waits_for() -> None:
     decided = (application_set("web"), decision("web", "b"), application("web", "a"))
     assert standings(only_application(*decided)) == {"a": "waiting", "b": "pending"}
     starting = only_application(*decided, application("web", "b", health="Progressing"))
-    assert (standings(starting), starting.settled) == ({"a": "waiting", "b": "starting"}, False)
+    assert (standings(starting), starting.as_decided) == ({"a": "waiting", "b": "starting"}, False)
     assert standings(only_application(*decided, application("web", "b"))) == {
         "a": "waiting",
         "b": "running",
@@ -195,7 +195,7 @@ def test_what_could_not_be_read_is_not_called_a_move(part: HubPart) -> None:
     view = only_application(
         application_set("web"), decision("web", "a"), application("web", "b"), unread=[part]
     )
-    assert (view.settled, view.copies) == (None, ())
+    assert (view.as_decided, view.copies) == (None, ())
 
 
 def test_applicationsets_written_by_hand_do_not_say_how_they_move_and_are_left_out() -> None:

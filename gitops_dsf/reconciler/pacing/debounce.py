@@ -1,4 +1,4 @@
-"""Which decisions of paced Placements have settled: they have not changed for a while.
+"""Debounces decisions of paced Placements: one counts when it has not changed for a while.
 
 While others keep changing, it says where moves may go.
 """
@@ -17,19 +17,19 @@ changes every few seconds must not stop all others.
 """
 
 
-class Settled(NamedTuple):
+class DebouncedDecisions(NamedTuple):
     """The decisions that count now."""
 
     decided: Mapping[str, frozenset[str]]
     """The clusters of complete decisions that have not changed for a while, by namespace/name."""
-    unsettled: frozenset[str] | None
+    changing_targets: frozenset[str] | None
     """Clusters that no move may go to; None while no move may begin at all.
 
     A decision that keeps changing names them.
     """
 
 
-class SettledDecisions:
+class DecisionDebounce:
     """Remembers since when there has always been a decision that changes.
 
     A new leader counts again.
@@ -42,8 +42,8 @@ class SettledDecisions:
         self._changing: dict[str, frozenset[str]] = {}
         """The clusters that changing decisions have named meanwhile, by Placement."""
 
-    def of(self, paced: Mapping[str, Paced]) -> Settled:
-        """The settled decisions of these Placements."""
+    def of(self, paced: Mapping[str, Paced]) -> DebouncedDecisions:
+        """The decisions of these Placements that count."""
         now = self._clock()
         decided: dict[str, frozenset[str]] = {}
         changing: dict[str, frozenset[str]] = {}
@@ -58,9 +58,9 @@ class SettledDecisions:
             # More clusters than are wanted are pages of two decisions.
             elif decision.clusters and len(decision.clusters) <= wanted:
                 decided[key] = decision.clusters
-        return Settled(decided, self._unsettled(changing))
+        return DebouncedDecisions(decided, self._targets_of(changing))
 
-    def _unsettled(self, changing: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
+    def _targets_of(self, changing: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
         if not changing:
             self._changing_since = None
             self._changing = {}
