@@ -8,9 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from jsonschema.protocols import Validator
+from jsonschema_rs import Draft202012Validator
 from pydantic import ValidationError
 
 from dsf_wire.summary import (
@@ -75,9 +74,9 @@ def test_every_authored_kind_has_a_schema() -> None:
 
 
 @cache
-def bundled() -> Validator:
+def bundled() -> Draft202012Validator:
     """The one file that editors of a fleet repository read."""
-    return jsonschema.Draft202012Validator(json.loads(bundle()))
+    return Draft202012Validator(json.loads(bundle()))
 
 
 def examples() -> list[Any]:
@@ -109,9 +108,9 @@ def examples() -> list[Any]:
 def test_the_examples_satisfy_the_schemas(document: dict[str, Any]) -> None:
     bundled().validate(document)
     kind = kind_file(document["apiVersion"], document["kind"])
-    jsonschema.Draft202012Validator(
-        json.loads((SCHEMAS / "json" / kind).read_text("utf-8"))
-    ).validate(document)
+    Draft202012Validator(json.loads((SCHEMAS / "json" / kind).read_text("utf-8"))).validate(
+        document
+    )
 
 
 def test_the_examples_show_every_kind() -> None:
@@ -321,8 +320,8 @@ def test_rendered_summaries_satisfy_their_schema(rendered: list[dict[str, Any]])
         summaries_validator().validate(json.loads(config["data"]["summaries"]))
 
 
-def summaries_validator() -> Validator:
-    return jsonschema.Draft202012Validator(
+def summaries_validator() -> Draft202012Validator:
+    return Draft202012Validator(
         json.loads((SCHEMAS / "wire" / "summaries.json").read_text("utf-8"))
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 from pydantic import BaseModel, ValidationError
 
@@ -151,12 +151,12 @@ def test_what_the_model_accepts_the_crd_accepts(document: dict[str, Any]) -> Non
         .model_dump(mode="json", by_alias=True, exclude_none=True)
     )
     for version in (document, rendered):
-        jsonschema.validate(version, schema)
+        jsonschema_rs.validate(schema, version)
 
 
 @pytest.mark.parametrize("document", REFUSED)
 def test_what_the_model_refuses_the_crd_refuses(document: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         model_of(document).model_validate(document)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document, schema_of(document["kind"]))
+    with pytest.raises(jsonschema_rs.ValidationError):
+        jsonschema_rs.validate(schema_of(document["kind"]), document)

@@ -4,7 +4,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.schema.editor import kind_schema
@@ -26,7 +26,7 @@ def wrong(**spec: Any) -> list[str]:
     """Paths of the mistakes."""
     item = deepcopy(PLACEMENT)
     item["spec"].update(spec)
-    return sorted(error.json_path for error in SCHEMA.iter_errors(item))
+    return sorted("/".join(map(str, error.instance_path)) for error in SCHEMA.iter_errors(item))
 
 
 def scored(**changes: Any) -> dict[str, Any]:
@@ -47,14 +47,14 @@ def test_the_placement_of_the_template_is_valid() -> None:
         ({"prioritizerPolicy": scored(weight=10)}, None),
         (
             {"prioritizerPolicy": scored(weight=11)},
-            "$.spec.prioritizerPolicy.configurations[0].weight",
+            "spec/prioritizerPolicy/configurations/0/weight",
         ),
-        ({"prioritizerPolicy": scored(weigth=1)}, "$.spec.prioritizerPolicy.configurations[0]"),
-        ({"prioritizerPolicy": {"mode": "exact"}}, "$.spec.prioritizerPolicy.mode"),
-        ({"numberOfCluster": 1}, "$.spec"),
-        ({"numberOfClusters": "1"}, "$.spec.numberOfClusters"),
-        ({"clusterSets": "fleet"}, "$.spec.clusterSets"),
-        ({"tolerations": [{"operator": "Exist"}]}, "$.spec.tolerations[0].operator"),
+        ({"prioritizerPolicy": scored(weigth=1)}, "spec/prioritizerPolicy/configurations/0"),
+        ({"prioritizerPolicy": {"mode": "exact"}}, "spec/prioritizerPolicy/mode"),
+        ({"numberOfCluster": 1}, "spec"),
+        ({"numberOfClusters": "1"}, "spec/numberOfClusters"),
+        ({"clusterSets": "fleet"}, "spec/clusterSets"),
+        ({"tolerations": [{"operator": "Exist"}]}, "spec/tolerations/0/operator"),
         (
             {
                 "predicates": [
