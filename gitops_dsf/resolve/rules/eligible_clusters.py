@@ -74,15 +74,19 @@ def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
         wanted = ranking.value.spec.placement.number_of_clusters
         # With multiKueue any number is an error of its own (DSF372), whose hint is to remove it.
         if wanted is not None and multi_kueue_of(ranking) is None:
-            position = ranking.at("spec", "placement", "numberOfClusters")
             count = len(eligible(context, ranking))
-            yield from _too_few(context, ranking.name, wanted, count, position)
+            # Of no cluster another rule says that none is eligible.
+            if 0 < count < wanted:
+                position = ranking.at("spec", "placement", "numberOfClusters")
+                yield _too_few(context, ranking.name, wanted, count, position)
     for placement in context.declared.placements:
         wanted_by_hand = placement.value.spec.get("numberOfClusters")
         clusters = choosable(context, placement)
-        if isinstance(wanted_by_hand, int) and clusters is not None:
+        if not isinstance(wanted_by_hand, int) or clusters is None:
+            continue
+        if 0 < len(clusters) < wanted_by_hand:
             position = placement.at("spec", "numberOfClusters")
-            yield from _too_few(context, placement.name, wanted_by_hand, len(clusters), position)
+            yield _too_few(context, placement.name, wanted_by_hand, len(clusters), position)
 
 
 @rule()
@@ -132,12 +136,9 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
 
 def _too_few(
     context: Context, name: str, wanted: int, count: int, position: Position
-) -> Iterator[Diagnostic]:
-    """Nothing is said if no cluster is eligible: another rule reports that."""
-    if not 0 < count < wanted:
-        return
+) -> Diagnostic:
     clusters = "1 cluster" if count == 1 else f"{count} clusters"
-    yield codes.TOO_FEW_CLUSTERS.at(
+    return codes.TOO_FEW_CLUSTERS.at(
         position,
         f"{name} asks for {wanted} clusters, and {clusters} of the inventory can be chosen: it runs"
         " on all of them, whatever their scores are",

@@ -72,15 +72,15 @@ def configs_have_one_writer(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=(SETTINGS,))
 def somebody_keeps_the_order(context: Context) -> Iterator[Diagnostic]:
     """Without the reconciler there is no MultiKueueConfig, and no job is sent anywhere."""
+    if context.settings.reconciler.enabled:
+        return
     for placement, multi_kueue in _ordered(context):
-        position = placement.at("spec", "multiKueue")
-        if not context.settings.reconciler.enabled:
-            yield codes.ORDER_WITHOUT_RECONCILER.at(
-                position,
-                f"the reconciler writes the MultiKueueConfig {multi_kueue.config}, and"
-                " reconciler.enabled is false",
-                "write reconciler.enabled: true, or remove multiKueue",
-            )
+        yield codes.ORDER_WITHOUT_RECONCILER.at(
+            placement.at("spec", "multiKueue"),
+            f"the reconciler writes the MultiKueueConfig {multi_kueue.config}, and"
+            " reconciler.enabled is false",
+            "write reconciler.enabled: true, or remove multiKueue",
+        )
 
 
 @rule()

@@ -3,17 +3,23 @@
 from collections.abc import Iterator
 from importlib import import_module
 from inspect import isfunction, signature
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import Final, NoReturn
 
 import pytest
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.resolve import rules
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.sources import load
+from gitops_dsf.resolve import findings, rules
+from gitops_dsf.resolve.context import Context, context_of
 from gitops_dsf.resolve.rules import RULES
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, Rule, rule, rules_of
 
+EXAMPLE: Final = Path(__file__).parents[3] / "examples" / "fleet"
 MODULES = [
     import_module(f"{rules.__name__}.{module.name}")
     for module in iter_modules(rules.__path__)
@@ -76,3 +82,14 @@ def test_a_rule_is_called_like_its_function_and_knows_what_it_needs() -> None:
 def test_a_kind_that_does_not_exist_cannot_be_needed() -> None:
     with pytest.raises(ValueError, match="there is no kind ManagedClusters"):
         rule(needs=("ManagedClusters",))
+
+
+def test_rules_that_find_nothing_look_for_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To know one, a document is read a second time, which doubles the time for a large fleet."""
+    context = context_of(declare(load(EXAMPLE)))
+
+    def read_again(document: Document) -> NoReturn:
+        raise AssertionError(document.name)
+
+    monkeypatch.setattr(Document, "root", property(read_again))
+    assert findings(context) == []
