@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from dsf_wire.summary import decode
 from gitops_dsf.output import compare
 from gitops_dsf.output import write as write_tree
 from gitops_dsf.pipeline import RenderResult, produce
+from gitops_dsf.render.objects import _MANIFESTS, _templates
 from gitops_dsf.render.tree import RenderedTree
 from tests.support import fleets, yamlfast
 from tests.support.fleets import FleetSources
@@ -37,6 +39,15 @@ LAW = examples(5, soak=160)
 HUB_CLUSTERS = "reconciler/configmap.gitops-dsf-hub-scorer.yaml"
 """It lists the clusters."""
 LAYOUTS = st.none() | st.integers(0, 2**32)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def manifests_stay() -> Iterator[None]:
+    """Rendered objects share parts of the files in manifests/, so no code may change them."""
+    read = {path.name: deepcopy(_templates(path.name)) for path in _MANIFESTS.iterdir()}
+    yield
+    for file, templates in read.items():
+        assert _templates(file) == templates, file
 
 
 @contextmanager
