@@ -15,6 +15,7 @@ from dsf_runtime.clock import monotonic
 from gitops_dsf.forge.address import ForgeKind
 from gitops_dsf.pipeline import check
 from gitops_dsf.reconciler import loop
+from gitops_dsf.reconciler.git import clone as cloning
 from gitops_dsf.reconciler.proposals import controller as module
 from gitops_dsf.reconciler.proposals.controller import BETWEEN, ProposalController
 from gitops_dsf.reconciler.settings import GitSettings
@@ -98,17 +99,14 @@ class ProposalHub:
     hurries: Sequence[str] = ("APART", "BETWEEN", "LEFT")
     """Pauses that are none."""
     over_http: bool = False
-    """Whether git's server is asked also without a forge. It takes five times the processes of a
-    path.
+    """Whether git's server is asked. It takes five times the processes of a path, so otherwise git
+    goes to the path that is behind the URL.
     """
 
     @property
-    def url(self) -> str:
-        return (
-            self.repository.url
-            if self.forge or self.real or self.over_http
-            else self.repository.bare.as_uri()
-        )
+    def shortcut(self) -> tuple[str, str]:
+        """The setting with which git goes to the path; a forge is named by the URL all the same."""
+        return f"url.{self.repository.bare.as_uri()}.insteadOf", self.repository.url
 
     def drifts(self, name: str, *, drifted: bool = True) -> None:
         """What the scorer controller writes into the status."""
@@ -175,7 +173,7 @@ class ProposalHub:
             leader = Leader(api, clock=clock or monotonic)
             await read_again(leader.view)
             git = GitSettings(
-                url=self.url,
+                url=self.repository.url,
                 author=AUTHOR,
                 credentials=self.secret,
                 work_dir=self.work,
@@ -196,6 +194,8 @@ class ProposalHub:
                 # These tests wait for git's processes in real time, so a failure must not cost 10
                 # s.
                 patch.setattr(loop, "RETRY_SECONDS", 0.05)
+                if not (self.real or self.over_http):
+                    patch.setattr(cloning, "_ALWAYS", (*cloning._ALWAYS, self.shortcut))
                 for name in self.hurries:
                     patch.setattr(module, name, none[name])
                 async with running(controller) as leader.task:

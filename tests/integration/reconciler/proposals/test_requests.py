@@ -3,10 +3,14 @@
 Ends at any point, rivals, and servers that are away: nothing is lost or done twice.
 """
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gitops_dsf.reconciler.git.program import Finished, run
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import TOKEN, ProposalHub, page
 from tests.support.githubserver import GitHubServer
@@ -127,6 +131,7 @@ async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(
 async def test_a_push_that_the_rules_refuse_stops_no_other(
     scene: ProposalHub, forge: GitHubServer, caplog: pytest.LogCaptureFixture
 ) -> None:
+    scene.over_http = True
     scene.repository.hook("update", "case $1 in *locks-*) echo 'not so' >&2; exit 1;; esac")
     scene.departs("cpu")
     scene.joins("c6")
@@ -140,17 +145,30 @@ async def test_a_push_that_the_rules_refuse_stops_no_other(
     assert TOKEN not in caplog.text
 
 
-@pytest.mark.parametrize("requests", [1, 4, 8])
+@pytest.mark.parametrize("number", [1, 3, 4, 5])
 async def test_a_leader_that_ends_in_the_midst_leaves_the_rest_to_the_next(
-    scene: ProposalHub, forge: GitHubServer, requests: int
+    scene: ProposalHub, forge: GitHubServer, number: int
 ) -> None:
-    """It ends after so many requests to the git server: before it pushed, between two pushes, after
-    both.
+    """It ends with its git that is the nth to ask the server: before it pushed, in its first push,
+    in its second, after both.
     """
+    asking: list[str] = []
+    under_way = asyncio.Event()
+
+    async def noted(command: Sequence[str], *, what: str, **how: Any) -> Finished:
+        if what in {"git ls-remote", "git fetch", "git push"}:
+            asking.append(what)
+            if len(asking) == number:
+                under_way.set()
+        return await run(command, what=what, **how)
+
     scene.departs("cpu")
     scene.joins("c6")
-    async with scene.working() as working:
-        await working.until(lambda: scene.server.manners.requests >= requests, "it is under way")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gitops_dsf.reconciler.git.program.run", noted)
+        async with scene.working():
+            await under_way.wait()
+    assert asking == ["git ls-remote", "git fetch", *["git push"] * 2, "git ls-remote"][:number]
     await _offers_each_once(scene, forge)
 
 
