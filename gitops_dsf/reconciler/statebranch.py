@@ -12,7 +12,7 @@ point can decide a Placement.
 import asyncio
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -33,7 +33,7 @@ from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hub.times import LATEST, in_utc
 from gitops_dsf.reconciler.board import board
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.git.clone import Clone, working_clone
+from gitops_dsf.reconciler.git.clone import Clone, file_entry, working_clone
 from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
 from gitops_dsf.reconciler.hub.kinds import decision_page
 from gitops_dsf.reconciler.loop import NotReady, run_controller
@@ -85,6 +85,8 @@ class StateBranchController:
         self._raw = raw
         self._tip: str | None = None
         """The commit of the branch that was looked at last."""
+        self._entries: Mapping[str, str] = {}
+        """What git has for each file of this commit."""
         self._seen_at = float("nan")
         """When the snapshot on the branch was taken, in seconds since 1970 by the hub's clock."""
         self._board = b""
@@ -124,32 +126,35 @@ class StateBranchController:
                 await self._look_at(clone, tip)
             age = timedelta(seconds=self._api.now() - self._seen_at)
         content = await self._files()
+        entries = await _entries(content)
+        if tip is not None and age < MAX_AGE:
+            changed = {path for path, _ in entries.items() ^ self._entries.items()}
+            # The moment differs in every snapshot, and is not a reason for a push.
+            if not self._is_news(changed, age):
+                return "unchanged"
         # Git has whole seconds, and the age is computed from the commit.
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
-        await clone.write(content)
-        commit = await clone.commit(content, parent=None, message=MESSAGE, at=now)
-        changed = await clone.changes(tip, commit) if tip is not None else {}
-        # The moment differs in every snapshot, and is not a reason for a push.
-        if age < MAX_AGE and not self._is_news(changed.keys(), age):
-            return "unchanged"
+        commit = await clone.commit_files(content, parent=None, message=MESSAGE, at=now)
         # With the commit that was looked at: what somebody pushed meanwhile is not overwritten.
         await clone.push(commit, branch=branch, expected=tip)
         self._tip = commit
+        self._entries = entries
         self._seen_at = now.timestamp()
         LOG.info("snapshot of %d files pushed to branch %s", len(content), branch)
         return "pushed"
 
     async def _look_at(self, clone: Clone, tip: str) -> None:
         """Raises RepositoryError for a branch of somebody else, and GitError."""
-        names = await clone.names(tip)
-        self._check_is_snapshot(names)
+        entries = await clone.files(tip)
+        self._check_is_snapshot(entries)
         seen_at = (await clone.committed_at(tip)).timestamp()
-        if not self._board and BOARD_FILE in names:
+        if not self._board and BOARD_FILE in entries:
             # Of the leader before, so that a new one does not write it at once.
             self._board = await clone.read(tip, BOARD_FILE)
             self._board_at = seen_at
         self._seen_at = seen_at
         self._tip = tip
+        self._entries = entries
 
     def _is_news(self, paths: Iterable[str], age: timedelta) -> bool:
         """Whether these changes are worth a push.
@@ -163,7 +168,7 @@ class StateBranchController:
             return True
         return any(not path.startswith(RAW_FOLDER) for path in others)
 
-    def _check_is_snapshot(self, paths: Sequence[str]) -> None:
+    def _check_is_snapshot(self, paths: Collection[str]) -> None:
         """Raises RepositoryError for a branch of somebody else: a push would replace it whole."""
         branch = self._settings.branch
         foreign = sorted(path for path in paths if not _OURS.fullmatch(path))
@@ -246,6 +251,15 @@ class StateBranchController:
             self._board = current
             self._board_at = now
         return self._board
+
+
+async def _entries(content: Mapping[str, bytes]) -> dict[str, str]:
+    """What git has for each of these files, with pauses for other tasks."""
+    entries: dict[str, str] = {}
+    for path, text in content.items():
+        entries[path] = file_entry(text)
+        await asyncio.sleep(0)
+    return entries
 
 
 def selectable(cluster: ManagedCluster) -> ManagedCluster:

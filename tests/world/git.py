@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -187,8 +188,6 @@ class Git:
 
     def __init__(self, network: Network, repository: Repository) -> None:
         self._network, self._repository = network, repository
-        self._refs: dict[tuple[str, str], str] = {}
-        """Of each clone."""
         self._indexes: dict[str, dict[str, str]] = {}
         self._checked_out: dict[str, str] = {}
         """The commit that each clone has in its working tree."""
@@ -200,7 +199,7 @@ class Git:
         what: str,
         folder: Path,
         environment: Mapping[str, str] | None = None,
-        stdin: bytes = b"",
+        stdin: bytes | Path = b"",
         seconds: float = 180.0,
     ) -> Finished:
         del what, folder
@@ -210,9 +209,10 @@ class Git:
             del words[:2]
         verb, *arguments = words
         place = dict(environment or {})
+        given = stdin.read_bytes() if isinstance(stdin, Path) else stdin
         try:
             return Finished(
-                0, await self._do(verb, arguments, place, settings, stdin, seconds), b""
+                0, await self._do(verb, arguments, place, settings, given, seconds), b""
             )
         except httpx.HTTPError as error:
             return Finished(128, b"", f"fatal: unable to access '{URL}/': {error}".encode())
@@ -233,8 +233,6 @@ class Git:
             case "init":
                 Path(clone).mkdir(parents=True)
                 return b""
-            case "remote":
-                return b""
             case "ls-remote":
                 heads = await self._ask("LS-REMOTE", {}, seconds)
                 wanted = [name for name in arguments if name.startswith(HEADS)]
@@ -245,19 +243,21 @@ class Git:
                 )
                 return "".join(lines).encode()
             case "fetch":
-                source, _, target = arguments[-1].removeprefix("+").partition(":")
+                source, _, _ = arguments[-1].removeprefix("+").partition(":")
                 heads = await self._ask("FETCH", {}, seconds)
                 branch = source.removeprefix(HEADS)
                 if branch not in heads:
                     raise _RefusedError(f"couldn't find remote ref {source}")
-                self._refs[clone, target] = heads[branch]
+                line = f"{heads[branch]}\t\tbranch '{branch}' of {URL}\n"
+                Path(clone, "FETCH_HEAD").write_text(line, encoding="utf-8")
                 return b""
-            case "rev-parse":
-                return self._refs[clone, arguments[0]].encode() + b"\n"
             case "ls-tree":
+                files = self._commit(arguments[-1]).files
                 return "".join(
-                    f"{path}\0" for path in _in_order(self._commit(arguments[-1]).files)
+                    f"100644 blob {files[path]}\t{path}\0" for path in _in_order(files)
                 ).encode()
+            case "fast-import":
+                return self._imported(stdin).encode() + b"\n"
             case "cat-file":
                 name, _, path = arguments[-1].partition(":")
                 # The clone has no contents of files: they are fetched one by one.
@@ -290,11 +290,7 @@ class Git:
                     + b"\n"
                 )
             case "read-tree":
-                index = place["GIT_INDEX_FILE"]
-                parent = arguments[0]
-                self._indexes[index] = (
-                    {} if parent == "--empty" else dict(self._commit(parent).files)
-                )
+                self._indexes[place["GIT_INDEX_FILE"]] = dict(self._commit(arguments[0]).files)
                 return b""
             case "update-index":
                 index = place["GIT_INDEX_FILE"]
@@ -327,6 +323,40 @@ class Git:
                 )
                 return b""
         raise NotImplementedError(f"git {verb} {arguments}")
+
+    def _imported(self, commands: bytes) -> str:
+        """The commit that commands of fast-import make."""
+        lines = BytesIO(commands)
+        author, message = "", b""
+        files = dict[str, str]()
+        parents: tuple[str, ...] = ()
+
+        def data(line: bytes) -> bytes:
+            content = lines.read(int(line.removeprefix(b"data ")))
+            assert lines.read(1) == b"\n"
+            return content
+
+        for line in lines:
+            word, _, rest = line.decode().rstrip("\n").partition(" ")
+            match word:
+                case "author":
+                    author = rest
+                case "data":
+                    message = data(line)
+                case "from":
+                    parents = (rest,)
+                    files |= self._commit(rest).files
+                case "M":
+                    mode, inline, path = rest.split(" ", 2)
+                    assert (mode, inline) == ("100644", "inline")
+                    files[json.loads(path)] = self._repository.blob(data(lines.readline()))
+                case _:
+                    assert word in {"commit", "mark", "committer", "get-mark", "done"}, line
+        name, when = author[: author.index("> ") + 1], author[author.index("> ") + 2 :]
+        tree = self._repository.tree(files)
+        return self._repository.commit(
+            tree, parents=parents, author=name, when=when, message=message
+        )
 
     def _commit(self, name: str) -> Commit:
         return self._repository.commits[name]

@@ -27,19 +27,18 @@ async def story(folder: Path, url: str) -> list[object]:
         (folder / each).mkdir(parents=True)
     said.append(await first.heads("state"))
     files = {"a.json": b"1\n", "scores/x.json": b"2\n", "scores-1": b"3\n", "b/c/d": b"4\n"}
-    await first.write(files)
-    one = await first.commit(files, parent=None, message="One\n\nMore.", at=AT)
+    one = await first.commit_files(files, parent=None, message="One\n\nMore.", at=AT)
     await first.push(one, branch="state", expected=None)
     said += [one, await second.heads("state"), await second.heads("other")]
     tip = await second.fetch("state")
-    said += [tip, await second.names(tip), await second.read(tip, "scores/x.json")]
+    said += [tip, await second.files(tip), await second.read(tip, "scores/x.json")]
     said.append(await second.committed_at(tip))
-    await second.write({"a.json": b"5\n", "new": b"6\n"})
-    two = await second.commit(["a.json", "new", "b/c/d"], parent=tip, message="Two", at=AT)
-    said += [two, await second.names(two), sorted((await second.changes(tip, two)).items())]
+    changed = {"a.json": b"5\n", "new": b"6\n", 'odd "n\u00e4me"': b"\n\n"}
+    two = await second.commit_files(changed, parent=tip, message="Two", at=AT)
+    said += [two, await second.files(two), sorted((await second.changes(tip, two)).items())]
     await second.push(two, branch="state", expected=tip)
     # The first one has not seen that.
-    again = await first.commit(files, parent=None, message="Again", at=AT)
+    again = await first.commit_files(files, parent=None, message="Again", at=AT)
     said.append(again)
     with pytest.raises(GitError) as refused:
         await first.push(again, branch="state", expected=one)

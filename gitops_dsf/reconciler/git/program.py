@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 from gitops_dsf.reconciler.git.credentials import GitError
 
@@ -27,23 +27,33 @@ async def run(
     what: str,
     folder: Path,
     environment: Mapping[str, str] | None = None,
-    stdin: bytes = b"",
+    stdin: bytes | Path = b"",
     seconds: float = MAX_SECONDS,
 ) -> Finished:
-    """Runs a command to its end. Raises GitError, which names `what`, after the time limit."""
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        cwd=folder,
-        env=environment,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        # A process group of its own, so that what git starts (ssh, helpers) ends with it.
-        start_new_session=True,
-    )
+    """Runs a command to its end. Raises GitError, which names `what`, after the time limit.
+
+    `stdin` are bytes, or the file that has them.
+    """
+    written = stdin if isinstance(stdin, bytes) and stdin else None
+    with contextlib.ExitStack() as opened:
+        source: IO[bytes] | int = asyncio.subprocess.DEVNULL
+        if written is not None:
+            source = asyncio.subprocess.PIPE
+        elif isinstance(stdin, Path):
+            source = opened.enter_context(stdin.open("rb"))
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=folder,
+            env=environment,
+            stdin=source,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            # A process group of its own, so that what git starts (ssh, helpers) ends with it.
+            start_new_session=True,
+        )
     try:
         async with asyncio.timeout(seconds):
-            out, err = await process.communicate(stdin)
+            out, err = await process.communicate(written)
     except TimeoutError as error:
         msg = f"{what}: it took longer than {seconds:g} s"
         raise GitError(msg) from error

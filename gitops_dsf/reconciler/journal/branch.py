@@ -131,6 +131,8 @@ class JournalClone:
         self._clone = clone
         self._name = name
         self._tip: str | None = None
+        self._listed: tuple[str, set[str]] = ("", set())
+        """The commit whose months were listed last, and these."""
         self.last: Mapping[str, Record] = {}
         """By Placement (namespace/name), as the branch had it at the last look or push."""
 
@@ -155,16 +157,17 @@ class JournalClone:
                 new.append(record)
                 last[record.placement] = _bare(record)
         if new:
-            months = {file_of(record) for record in new} & await self._months(tip)
-            files = appended(await self._files(tip, months), new)
+            months = await self._months(tip)
+            touched = {file_of(record) for record in new} & months
+            files = appended(await self._files(tip, touched), new)
             if tip is None:
                 files[README] = _README
-            await self._clone.write(files)
             message = f"Record {plural(len(new), 'change')} of decisions"
-            commit = await self._clone.commit(files, parent=tip, message=message, at=at)
+            commit = await self._clone.commit_files(files, parent=tip, message=message, at=at)
             # On top of what the branch holds, so the lease overwrites nothing.
             await self._clone.push(commit, branch=self._name, expected=tip)
             self._tip = commit
+            self._listed = commit, months | {file_of(record) for record in new}
             self.last = last
         # Another replica has recorded these moves already.
         return [record for record in records if record not in new]
@@ -198,7 +201,9 @@ class JournalClone:
         """The names of the months that a commit holds."""
         if commit is None:
             return set()
-        paths = await self._clone.names(commit)
+        if commit == self._listed[0]:
+            return self._listed[1]
+        paths = await self._clone.files(commit)
         months = {path for path in paths if FILE.fullmatch(path)}
         if README not in paths and not months:
             msg = (
@@ -207,6 +212,7 @@ class JournalClone:
                 " reconciler.journal.branch"
             )
             raise RepositoryError(msg)
+        self._listed = commit, months
         return months
 
     async def _files(self, commit: str | None, names: Collection[str]) -> dict[str, bytes]:

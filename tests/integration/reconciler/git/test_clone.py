@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.reconciler.git.clone import Clone, working_clone
+from gitops_dsf.reconciler.git.clone import Clone, file_entry, working_clone
 from gitops_dsf.reconciler.git.credentials import GitError
 from gitops_dsf.reconciler.git.program import Finished, run
 from gitops_dsf.reconciler.settings import GitSettings
@@ -70,8 +70,7 @@ async def checked_out(mine: Clone) -> str:
 
 
 async def committed(mine: Clone, files: dict[str, bytes], *, parent: str | None = None) -> str:
-    await mine.write(files)
-    return await mine.commit(files, parent=parent, message="Accept\n\nBecause.", at=AT)
+    return await mine.commit_files(files, parent=parent, message="Accept\n\nBecause.", at=AT)
 
 
 async def test_what_a_commit_holds_is_read(mine: Clone, repository: GitRepository) -> None:
@@ -87,7 +86,11 @@ async def test_what_a_commit_holds_is_read(mine: Clone, repository: GitRepositor
         "link",
         'odd "name".txt',
     ]
-    assert await mine.names(head) == names
+    assert list(await mine.files(head)) == names
+    assert (await mine.files(head))["a.yaml"] == file_entry(b"a: 1\n")
+    assert (await mine.files(head))["dir/run.sh"] == file_entry(b"#!/bin/sh\n").replace(
+        "100644", "100755"
+    )
     assert await mine.read(head, "dir/b c.yaml") == "b: \u00fc\n".encode()
     assert await mine.written_by(head) == "A Platform Engineer <platform@example.com>"
 
@@ -186,6 +189,38 @@ async def test_a_commit_changes_what_it_names_and_nothing_else(
     git("fsck", "--strict", folder=repository.bare)
 
 
+async def test_a_commit_of_files_needs_no_working_tree(
+    mine: Clone, repository: GitRepository
+) -> None:
+    await mine.heads("main")
+    head = await mine.fetch("main")
+    files = {
+        "a.yaml": b"a: 2\r\n",
+        'dir/q "x"\\\n.yaml': b"",
+        "deep/er/b\u00e4.bin": bytes(range(256)) * 300,
+    }
+    commit = await committed(mine, files, parent=head)
+    await mine.push(commit, branch="ours", expected=None)
+    alone = await committed(mine, files)
+    await mine.push(alone, branch="alone", expected=None)
+    for branch, of_parent in (("ours", await mine.files(head)), ("alone", {})):
+        found = await mine.files(repository.branches()[branch])
+        assert found == of_parent | {path: file_entry(text) for path, text in files.items()}
+        for path, text in files.items():
+            assert await mine.read(repository.branches()[branch], path) == text
+    shown = git(
+        "show",
+        "--no-patch",
+        "--format=%an <%ae>%n%cn <%ce>%n%aI%n%P%n%B",
+        commit,
+        folder=repository.bare,
+    )
+    assert shown == f"{AUTHOR}\n{AUTHOR}\n2026-11-21T08:00:00+00:00\n{head}\nAccept\n\nBecause.\n\n"
+    assert await mine.written_by(commit) == AUTHOR
+    assert list(mine.tree.iterdir()) == []
+    git("fsck", "--strict", folder=repository.bare)
+
+
 async def test_a_branch_is_replaced_only_under_its_lease(
     mine: Clone, repository: GitRepository
 ) -> None:
@@ -225,7 +260,7 @@ async def test_only_what_has_moved_is_fetched(
         await mine.heads(branch)
         found = await mine.fetch(branch)
         assert found == repository.branches()[branch]
-        await mine.names(found)
+        await mine.files(found)
         return len(verbs)
 
     assert [await fetched("main") for _ in range(3)] == [1, 0, 0]

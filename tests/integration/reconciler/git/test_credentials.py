@@ -141,8 +141,7 @@ async def test_no_process_and_no_log_shows_a_secret_while_a_push_runs(
     server.manners.account = "x-access-token:ghp_veryvisible42"
     mine = clone(server, secret, tmp_path)
     await mine.heads("main")
-    await mine.write({"a": b"1"})
-    commit = await mine.commit(["a"], parent=None, message="x", at=AT)
+    commit = await mine.commit_files({"a": b"1"}, parent=None, message="x", at=AT)
     server.manners.push_seconds = 0.75
     push = asyncio.create_task(mine.push(commit, branch="state", expected=None))
     seen: set[str] = set()
