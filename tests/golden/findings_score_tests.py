@@ -3,7 +3,16 @@
 
 from collections.abc import Iterator
 
-from tests.golden.findings_cases import APP, SCORER, Documents, both, case, second
+from tests.golden.findings_documents import (
+    BROKEN_CLUSTER,
+    CLUSTER,
+    SCORER,
+    Documents,
+    both,
+    case,
+    second,
+)
+from tests.support.repositories import APP, FULL, placement
 
 HEAD = "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoreTest\nmetadata: {name: t}\n"
 DECISION = "decisions: [{application: web, clusters: [prod-1]}]"
@@ -165,3 +174,37 @@ def _fields() -> Iterator[tuple[str, Documents]]:
     ):
         yield f"expect {expect}", {"apps": APP, "tests": score_test("", expect)}
     yield "a test in another folder", {"apps": both(APP, score_test())}
+
+
+def _limits_and_names() -> Iterator[tuple[str, Documents]]:
+    for more in (0, 1):
+        series = [
+            f"{{scorer: cpu, cluster: prod-1, labels: {{node: n{number}}}, values: 1x9999}}"
+            for number in range(20)
+        ]
+        series += ["{scorer: cpu, cluster: prod-1, labels: {node: last}, values: '1'}"] * more
+        yield case(
+            f"as many values as a test may have and {more}",
+            apps=APP,
+            tests=score_test(f"series: [{', '.join(series)}]"),
+        )
+    for name in ("p", "argocd/p", "other/p", "argocd"):
+        yield case(
+            f"a test of the Placement {name}",
+            apps=placement("{numberOfClusters: 1}"),
+            tests=score_test(expect=f"decisions: [{{placement: {name}, clusters: []}}]"),
+        )
+    expect = "decisions: [{application: web, clusters: [prod-2]}]"
+    yield case(
+        "a test beside a broken cluster",
+        apps=APP,
+        tests=score_test(expect=expect),
+        clusters=both(CLUSTER, BROKEN_CLUSTER),
+    )
+    scores = score_test(expect="scores: [{scorer: cpu, cluster: prod-1, value: 1}]")
+    for mode, text in (("None", SCORER), ("Full", FULL)):
+        yield case(
+            f"a test of a score without a name, {mode}",
+            scorers=text.replace("name: cpu_score, ", ""),
+            tests=scores,
+        )

@@ -17,18 +17,27 @@ import pytest
 from gitops_dsf.diagnostics import Diagnostic, Edit, in_order
 from gitops_dsf.diagnostics.codes import CODES
 from tests.golden import (
-    findings_boundaries,
+    findings_application_sets,
+    findings_applications,
     findings_builtin,
-    findings_cases,
+    findings_clusters,
+    findings_credentials,
     findings_external,
+    findings_fields,
     findings_maintenance,
+    findings_metric_sources,
     findings_multikueue,
     findings_pace,
+    findings_placements,
+    findings_rankings,
     findings_score_tests,
-    findings_sources,
+    findings_scorers,
+    findings_settings,
+    findings_several_mistakes,
+    findings_urls,
     findings_verification,
 )
-from tests.golden.findings_cases import Documents
+from tests.golden.findings_documents import Documents
 from tests.support.goldentext import GoldenText
 from tests.support.repositories import findings
 
@@ -68,10 +77,19 @@ def _once(cases: Iterable[tuple[str, Documents]]) -> Mapping[str, Documents]:
 NO_FINDING = "no finding"
 """The heading of the cases without a finding."""
 GROUPS = {
-    **groups(findings_cases),
-    **groups(findings_sources),
+    **groups(findings_fields),
+    **groups(findings_settings),
+    **groups(findings_scorers),
+    **groups(findings_metric_sources),
+    **groups(findings_urls),
+    **groups(findings_credentials),
+    **groups(findings_clusters),
+    **groups(findings_applications),
+    **groups(findings_application_sets),
+    **groups(findings_placements),
+    **groups(findings_rankings),
     **groups(findings_score_tests),
-    **groups(findings_boundaries),
+    **groups(findings_several_mistakes),
     "pace": findings_pace.CASES,
     "maintenance": findings_maintenance.CASES,
     "built in": findings_builtin.CASES,
