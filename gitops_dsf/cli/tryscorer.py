@@ -15,19 +15,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import UNSET
 
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.summary import ScorerSummary
-from gitops_dsf.cli.hubdata import read_hub_data
 from gitops_dsf.cli.inputs import check_is_folder
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.cli.sides import base_fleet
 from gitops_dsf.cli.storeaccess import check_store_url, headers, store_access, trusted
+from gitops_dsf.cli.trieddecisions import with_decisions
 from gitops_dsf.errors import GitopsDsfError, UsageError
-from gitops_dsf.hub.placements import ranked_by
-from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import summarise
@@ -35,11 +32,7 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.scorertry import changed_text, try_text
 from gitops_dsf.show.scorescale import scale_notes
-from gitops_dsf.simulator import Explanation, explain, simulate
-from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.urls.query_apis import instant, ranged
-from gitops_dsf.views.preview.hubstate import hub_state
-from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
 from gitops_dsf.views.preview.scorershift import changed_scorers
 from gitops_dsf.views.scorertry import (
     TryDropped,
@@ -47,7 +40,6 @@ from gitops_dsf.views.scorertry import (
     TryItem,
     TryOutput,
     UntriedScorer,
-    VerifiedPlacement,
 )
 from gitops_dsf.wording import did_you_mean_one_of, names_text, plural
 
@@ -136,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     trying = _trying(args, fleet, _scorer(fleet, args.scorer))
     summary = _summary(args, trying.scorer)
     trial = asyncio.run(_tried(args, trusted(base, fleet), trying, summary, at=at))
-    output = _with_decisions(_output(trying, summary, trial, at=at), args, fleet)
+    output = with_decisions(_output(trying, summary, trial, at=at), args, fleet)
     sys.stdout.write(_formatted(output, args.output))
     return int(output.failure is not None)
 
@@ -401,20 +393,6 @@ def _missing(trying: _Trying, trial: TrialResult) -> Iterator[str]:
             yield name
 
 
-def _with_decisions(output: TryOutput, args: argparse.Namespace, fleet: CheckedFleet) -> TryOutput:
-    """The output with the Placements that rank by the scorer, and what they would decide."""
-    if output.resource is None:
-        return output
-    placements = _ranking_by(fleet, output.resource)
-    explanations = _explanations(args, fleet, output.resource, output.items, placements)
-    return msgspec.structs.replace(
-        output,
-        ranked_by=placements,
-        explanations=explanations,
-        verifies=tuple(_verified_by(fleet, output.resource)) or UNSET,
-    )
-
-
 def _failure(trial: TrialResult, summary: ScorerSummary) -> TryFailure | None:
     failure = trial.failure
     if failure is None:
@@ -434,61 +412,3 @@ def _failure(trial: TrialResult, summary: ScorerSummary) -> TryFailure | None:
     return TryFailure(
         stage=failure.stage, reason=failure.reason, message=failure.message, hint=hint
     )
-
-
-def _ranking_by(fleet: CheckedFleet, resource: str) -> tuple[str, ...]:
-    """namespace/name of the Placements that rank by an AddOnPlacementScore, sorted."""
-    keys: list[str] = []
-    for key, placement in typed_placements(fleet).items():
-        resources = {score.resource for score in ranked_by(placement)}
-        if resource in resources:
-            keys.append(key)
-    return tuple(sorted(keys))
-
-
-def _verified_by(fleet: CheckedFleet, resource: str) -> Iterator[VerifiedPlacement]:
-    """The checks of moves by an AddOnPlacementScore."""
-    for placement in fleet.placements:
-        if placement.paced is None or placement.paced.verification is None:
-            continue
-        for verified_by in placement.paced.verification.checks:
-            if verified_by.resource == resource:
-                yield VerifiedPlacement(placement=placement.key, check=verified_by)
-
-
-def _explanations(
-    args: argparse.Namespace,
-    fleet: CheckedFleet,
-    resource: str,
-    items: Iterable[TryItem],
-    placements: tuple[str, ...],
-) -> tuple[Explanation, ...]:
-    """What the Placements would make of the values beside the scores of a hub, if it is named."""
-    by_cluster: dict[str, dict[str, int]] = {}
-    for tried in items:
-        by_cluster.setdefault(tried.cluster, {})[tried.name] = tried.value
-    # Before the hub is read, which takes time and needs rights.
-    if not by_cluster or not placements:
-        return ()
-    only = frozenset(placements)
-    data = read_hub_data(args, resources=resources_ranked([fleet], only))
-    if data.snapshot is None:
-        return ()
-    of_resource = dict(data.snapshot.scores.get(resource, {}))
-    # Clusters that were not tried keep the scores that they have on the hub.
-    for cluster, values in by_cluster.items():
-        of_resource[cluster] = score_of(values)
-    state = hub_state(
-        fleet,
-        data.snapshot,
-        scores={**data.snapshot.scores, resource: of_resource},
-        only=only,
-    )
-    explanations: list[Explanation] = []
-    for key in placements:
-        # By the written weights: a paced Placement holds by the rendered ones, so no value that is
-        # tried would change it.
-        verdict = as_people_wrote(simulate(state, key, data.now))
-        for cluster in sorted(by_cluster):
-            explanations.append(explain(verdict, cluster, spans=fleet.spans))
-    return tuple(explanations)
