@@ -22,7 +22,8 @@ from gitops_dsf.repository.load import SETTINGS_FILE, Document
 from gitops_dsf.repository.revision.branch import find_branch
 from gitops_dsf.repository.revision.checkout import checkout
 from gitops_dsf.repository.sources import load
-from gitops_dsf.show.pages.fleet import Past, ShownFleet, SourcePlace, fleet_page
+from gitops_dsf.show.pages.fleet import Past, ShownFleet, fleet_page
+from gitops_dsf.show.pages.sourceplace import SourcePlace
 from gitops_dsf.views.doctor.examine import examine, not_installed
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.status.build import Filter, Overview, build

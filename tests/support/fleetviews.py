@@ -10,7 +10,8 @@ from msgspec import structs
 from dsf_wire.scorename import sanitise
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.record import Record, new_record
-from gitops_dsf.show.pages.fleet import Past, ShownFleet, SourcePlace
+from gitops_dsf.show.pages.fleet import Past, ShownFleet
+from gitops_dsf.show.pages.sourceplace import SourcePlace
 from gitops_dsf.views.doctor.finding import DoctorFinding, State
 from gitops_dsf.views.status.build import build
 from tests.support.hubobjects import (
