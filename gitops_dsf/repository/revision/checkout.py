@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Position
-from gitops_dsf.repository.git import Repository, RevisionError, git_message
+from gitops_dsf.repository.git import Repository, RevisionError, git_message, top_of
 from gitops_dsf.repository.load.paths import SUFFIXES, is_source, may_hold_sources
 from gitops_dsf.repository.recorded.attributes import changed_by_git
 from gitops_dsf.repository.recorded.entries import REGULAR, SUBMODULE, SYMLINK, Entry
 from gitops_dsf.repository.recorded.submodules import submodule, unfilled
-from gitops_dsf.repository.revision.tree import contents_of, entries_of
+from gitops_dsf.repository.revision.tree import contents_of, entries_below
 
 _RENDERED: Final = "rendered"
 
@@ -46,7 +46,7 @@ def checkout(repository: Repository, commit: str) -> Iterator[Checkout]:
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
         root = Path(scratch).resolve()
         writer = _Writer(root=root)
-        diagnostics = tuple(writer.extract(repository, commit, prefix=repository.prefix))
+        diagnostics = tuple(writer.extract(repository, commit))
         yield Checkout(root=root, rendered=tuple(writer.rendered), diagnostics=diagnostics)
 
 
@@ -60,14 +60,13 @@ class _Writer:
         self.rendered: list[tuple[str, bool]] = []
 
     def extract(
-        self, repository: Repository, commit: str, *, prefix: str = "", within: str = ""
+        self, repository: Repository, commit: str, *, within: str = ""
     ) -> Iterator[Diagnostic]:
         """Writes the sources of a commit, and yields findings. Raises RevisionError.
 
-        `prefix` is the folder of the fleet in the repository, and `within` the folder of a
-        submodule in the fleet; both are empty or end with a slash.
+        `within` is the folder of a submodule in the fleet; it is empty or ends with a slash.
         """
-        entries = entries_of(repository, commit, prefix)
+        entries = entries_below(repository, commit)
         for entry in entries:
             path = f"{within}{entry.path}"
             _check(path)
@@ -82,10 +81,12 @@ class _Writer:
                 # Only the attribute `ident` needs the text, and only where it has `$Id$`.
                 texts[entry.path] = content.decode(errors="replace") if b"$Id" in content else ""
         # The entries are not those of the folders above.
-        may_have_attributes = bool(prefix) or any(map(_has_attributes, entries))
-        with _attributes_of(repository, commit if may_have_attributes else None) as index:
-            for finding in changed_by_git(repository, texts, index=index):
-                yield replace(finding, position=Position(file=f"{within}{finding.position.file}"))
+        is_root = top_of(repository.directory) == repository.directory.resolve()
+        if not is_root or any(map(_has_attributes, entries)):
+            with _attributes_of(repository, commit) as index:
+                for finding in changed_by_git(repository, texts, index=index):
+                    file = f"{within}{finding.position.file}"
+                    yield replace(finding, position=Position(file=file))
         for entry in entries:
             if entry.mode != SUBMODULE or not may_hold_sources(f"{within}{entry.path}"):
                 continue
@@ -119,18 +120,16 @@ class _Writer:
 
 
 @contextmanager
-def _attributes_of(repository: Repository, commit: str | None) -> Iterator[Path]:
-    """Context manager for an index with the attributes of a commit, or with none.
+def _attributes_of(repository: Repository, commit: str) -> Iterator[Path]:
+    """Context manager for an index with the attributes of a commit.
 
     Git can read attributes from an index, and only since 2.40 from a commit. Raises RevisionError.
     """
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
-        # To git, an index that is not there is empty.
         index = Path(scratch, "index")
-        if commit is not None:
-            completed = repository.attempt("read-tree", commit, index=index)
-            if completed.returncode != 0:
-                raise RevisionError(git_message(completed))
+        completed = repository.attempt("read-tree", commit, index=index)
+        if completed.returncode != 0:
+            raise RevisionError(git_message(completed))
         yield index
 
 

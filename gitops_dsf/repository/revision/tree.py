@@ -1,22 +1,21 @@
 """The files of a commit, and their contents."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from gitops_dsf.repository.git import Repository, RevisionError
 from gitops_dsf.repository.recorded.entries import Entry, tree_entries
 
 
-def entries_of(repository: Repository, commit: str, prefix: str = "") -> list[Entry]:
-    """Every file of a commit below a folder, which is empty or ends with a slash.
+def entries_of(repository: Repository, commit: str) -> list[Entry]:
+    """Every file of a commit. Raises RevisionError."""
+    # --full-tree: else git lists below the folder of the repository, which may be deep in the
+    # clone.
+    return tree_entries(repository.run("ls-tree", "-r", "-z", "--full-tree", commit))
 
-    Raises RevisionError.
-    """
-    # --full-tree: else git lists below the current folder, which may be deep in the clone.
-    below = ("--", prefix) if prefix else ()
-    listing = repository.run("ls-tree", "-r", "-z", "--full-tree", commit, *below)
-    entries = tree_entries(listing)
-    return [replace(entry, path=entry.path.removeprefix(prefix)) for entry in entries]
+
+def entries_below(repository: Repository, commit: str) -> list[Entry]:
+    """Every file of a commit below the folder of the repository. Raises RevisionError."""
+    return tree_entries(repository.run("ls-tree", "-r", "-z", commit))
 
 
 def contents_of(repository: Repository, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:

@@ -346,6 +346,15 @@ def test_attributes_that_change_what_is_read_are_found_in_the_base(
     assert (finding["file"], finding["code"], head) == ("scorers/cpu.yaml", "DSF037", [])
 
 
+def test_attributes_of_a_machine_change_no_revision(fleet: GitFleet, run: Run) -> None:
+    """They change what is added to git, and not what git has."""
+    info = fleet.top / ".git/info"
+    info.mkdir(exist_ok=True)
+    (info / "attributes").write_text("cpu.yaml filter=secrets\n")
+    base, [finding] = errors(run, fleet.path, code=1)
+    assert (finding["file"], finding["code"], base) == ("scorers/cpu.yaml", "DSF037", [])
+
+
 def test_a_preview_starts_few_processes(
     fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,7 +368,7 @@ def test_a_preview_starts_few_processes(
 
     monkeypatch.setattr(subprocess.Popen, "__init__", counted)
     run("diff", fleet.path, "--base", "main")
-    of_the_base = ["cat-file", "rev-parse", "ls-tree", "cat-file", "check-attr"]
+    of_the_base = ["cat-file", "ls-tree", "cat-file"]
     assert started == [*of_the_base, "ls-files", "check-attr"]
 
 
