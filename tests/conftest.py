@@ -38,6 +38,9 @@ LONGEST = (
     "unit/agent/test_query_scores.py",
     "unit/agent/test_many_results.py",
     "contract/test_version.py",
+    "browser/test_every_page.py",
+    "browser/test_fleet_page.py",
+    "browser/test_preview_comment.py",
 )
 """Files with tests, or with groups of tests, of more than five seconds. They begin first: at the
 end no process is left alone with one of them.
@@ -79,21 +82,24 @@ def pytest_asyncio_loop_factories(
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first.
 
-    Tests that share a fixture of their module run in one worker, so that the fixture is made once.
-    So do the unit tests of a file, so that the controller sends fewer messages.
+    Tests that share a fixture of their module or package run in one worker, so that the fixture is
+    made once. So do the unit tests of a file, so that the controller sends fewer messages.
     """
     first = {TESTS / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: first.get(item.path, len(first)))
     for item in items:
         fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest has no public name for it
-        shares = any(one.scope == "module" for definitions in fixtures for one in definitions)
+        scopes = {one.scope for definitions in fixtures for one in definitions}
+        file = item.nodeid.partition("::")[0]
         if "warm_programs" in getattr(item, "fixturenames", ()):
             group = "demo" if item.path.parent.name == "demo" else "warm_programs"
             item.add_marker(pytest.mark.xdist_group(group))
         elif "wheels" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("wheels"))
-        elif shares or _folder(item.path) == "unit":
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+        elif "package" in scopes:
+            item.add_marker(pytest.mark.xdist_group(file.rpartition("/")[0]))
+        elif "module" in scopes or _folder(item.path) == "unit":
+            item.add_marker(pytest.mark.xdist_group(file))
 
 
 class Groups(LoadGroupScheduling):

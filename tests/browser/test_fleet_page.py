@@ -112,11 +112,11 @@ def test_the_heat_map_of_a_large_fleet_has_every_cluster(opened: Opener) -> None
 
 
 def test_it_says_the_same_without_a_script(opened: Opener) -> None:
-    page, _ = opened(fleet_page(fleet_view()), java_script_enabled=False)
+    page, _ = opened(fleet_page(fleet_view()), has_scripts=False)
     assert page.locator("#heat tbody tr").count() == 12
     assert page.locator("#applications tbody tr").count() == 8
     assert not page.locator(".filter").is_visible()
-    whole, _ = opened(fleet_page(fleet_view(clusters=400)), java_script_enabled=False)
+    whole, _ = opened(fleet_page(fleet_view(clusters=400)), has_scripts=False)
     text = whole.inner_text("#scores")
     assert "The table has 250 of 400 clusters, those with problems first." in text
 
@@ -125,7 +125,7 @@ def test_the_script_draws_the_same_rows_as_the_page_has_without_it(opened: Opene
     html = fleet_page(fleet_view())
     rows = []
     for enabled in (False, True):
-        page, _ = opened(html, java_script_enabled=enabled)
+        page, _ = opened(html, has_scripts=enabled)
         rows.append(page.locator("#heat tbody tr").all_inner_texts())
     assert rows[0] == rows[1]
 
