@@ -1,4 +1,4 @@
-"""A fleet with 200 clusters, 20 scorers and 60 applications: the important comes first."""
+"""A fleet with 120 clusters, 20 scorers and 60 applications: the important comes first."""
 
 import shutil
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from tests.integration.preview.gitfleet import (
     snapshot,
 )
 
-CLUSTERS = [f"c{number:03}" for number in range(200)]
+CLUSTERS = [f"c{number:03}" for number in range(120)]
 SCORERS = [f"s{number:02}" for number in range(20)]
 APPS = [f"app-{number:02}" for number in range(60)]
 
@@ -68,8 +68,8 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Wide:
     shutil.copytree(fleet.top, changed.top)
     changed.write("apps/guestbook.yaml", *apps(-1))
     changed.write("scorers/many.yaml", *scorers("max"))
-    # The best cluster is c099, and c199 in the region eu.
-    decided = {name: ["c199" if n % 2 else "c099"] for n, name in enumerate(APPS)} | {
+    # The best cluster is c099, and c098 in the region eu.
+    decided = {name: ["c098" if n % 2 else "c099"] for n, name in enumerate(APPS)} | {
         "app-07": ["c100"]
     }
     known = snapshot(values={name: n % 100 for n, name in enumerate(CLUSTERS)}, decided=decided)
@@ -83,11 +83,11 @@ def test_simulate_has_a_line_for_each_placement_and_those_that_would_move_first(
 ) -> None:
     lines = run("simulate", wide.now, "--scores", wide.hub).splitlines()
     assert len(lines) <= 50
-    found = "clusters selected, from 200 clusters in cluster set fleet"
+    found = "clusters selected, from 120 clusters in cluster set fleet"
     first, note, second = lines[2:5]
-    assert first == f"argocd/app-07: would move from c100 to c199; 1 of 133 {found}"
+    assert first == f"argocd/app-07: would move from c100 to c098; 1 of 80 {found}"
     assert note.startswith("  note: ")
-    assert second == f"argocd/app-00: stays on c099; 1 of 200 {found}"
+    assert second == f"argocd/app-00: stays on c099; 1 of 120 {found}"
     assert lines[-2:] == [
         "... and 20 more Placements (--all shows them)",
         "--placement NAME shows the ranking of a Placement, and --all that of each",
@@ -96,19 +96,19 @@ def test_simulate_has_a_line_for_each_placement_and_those_that_would_move_first(
 
 def test_simulate_shows_all_on_request_and_in_json(wide: Wide, run: Run) -> None:
     whole = run("simulate", wide.now, "--scores", wide.hub, "--all").splitlines()
-    assert len(whole) > 12_000
+    assert len(whole) > 6_000
     assert sum(line.startswith("argocd/app-") for line in whole) == 60
     assert not any("--all" in line for line in whole)
     found = run.json("simulate", wide.now, "--scores", wide.hub)["placements"]
     assert found == run.json("simulate", wide.now, "--scores", wide.hub, "--all")["placements"]
-    assert [len(each["scores"]) for each in found] == [200, 133] * 30
+    assert [len(each["scores"]) for each in found] == [120, 80] * 30
 
 
 def test_the_filters_alone_have_a_line_for_each_placement_too(wide: Wide, run: Run) -> None:
     lines = run("simulate", wide.now).splitlines()
     assert len(lines) <= 50
     told = (
-        "argocd/app-00: 200 clusters eligible of 200 clusters in cluster set fleet; scores"
+        "argocd/app-00: 120 clusters eligible of 120 clusters in cluster set fleet; scores"
         " choose 1 of them"
     )
     assert told in lines
@@ -121,7 +121,7 @@ def test_one_placement_is_shown_with_its_ranking(
     monkeypatch.chdir(wide.now)
     for words in (["simulate", "--placement", "app-07"], ["explain", "app-07"]):
         short = run(*words, "--scores", wide.hub)
-        assert "  ... and 113 more clusters (--all shows them)\n" in short
+        assert "  ... and 60 more clusters (--all shows them)\n" in short
         whole = run(*words, "--scores", wide.hub, "--all")
         assert (" c002 " in short, " c002 " in whole) == (False, True)
 
