@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,9 +80,6 @@ class Kubeconfig:
         # The package reads KUBECONFIG only once, when it is imported.
         source = os.pathsep.join(map(str, files))
         try:
-            if self.context:
-                merged = package.config.kube_config.KubeConfigMerger(source)
-                self._check_context(merged.config.value)
             with _log_of_the_package() as failures:
                 package.config.load_kube_config(
                     config_file=source,
@@ -94,6 +91,10 @@ class Kubeconfig:
                     temp_file_path=access.scratch(),
                 )
         except package.config.ConfigException as error:
+            # Only now, because the package reads the files again, and slowly.
+            with suppress(package.config.ConfigException):
+                merged = package.config.kube_config.KubeConfigMerger(source)
+                self._check_context(merged.config.value)
             raise ValueError(error) from error
         if failures:
             raise ValueError(f"getting credentials: {failures[0]}")
@@ -120,6 +121,8 @@ class Kubeconfig:
 
     def _check_context(self, config: Any) -> None:  # noqa: ANN401 - whatever YAML holds
         """Raises ValueError for an unknown context: the package's own message does not list any."""
+        if not self.context:
+            return
         names = [str(context["name"]) for context in config.get("contexts") or ()]
         if self.context not in names:
             contexts = names_text(names, most=10) or "none"
