@@ -16,7 +16,7 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.diagnostics import codes
-from gitops_dsf.diagnostics.code import Code
+from gitops_dsf.diagnostics.code import FindingCode
 from gitops_dsf.diagnostics.codes import CODES, RETIRED
 from gitops_dsf.pipeline import check, check_declared
 from gitops_dsf.repository.model.validate import declare
@@ -192,7 +192,7 @@ def test_every_code_has_a_name_and_a_number_of_its_own_in_a_module_that_is_liste
 
 
 def codes_by_name(names: Mapping[str, object]) -> list[tuple[str, str]]:
-    return [(code.id, name) for name, code in names.items() if isinstance(code, Code)]
+    return [(code.id, name) for name, code in names.items() if isinstance(code, FindingCode)]
 
 
 def test_a_code_is_explained_and_shown() -> None:
