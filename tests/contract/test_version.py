@@ -3,7 +3,6 @@ them all.
 """
 
 import re
-import shutil
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
@@ -29,12 +28,16 @@ examples in tests.
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tracked files of this checkout in a repository of their own."""
+    """The tracked files of this checkout that hold its version, in a repository of their own.
+
+    A bump leaves no old version in the others, and they are most files.
+    """
     target = tmp_path_factory.mktemp("copy")
+    old = version.current(ROOT).encode()
     for path in tracked(ROOT):
-        if (ROOT / path).is_file():
+        if (ROOT / path).is_file() and old in (content := (ROOT / path).read_bytes()):
             (target / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / path, target / path)
+            (target / path).write_bytes(content)
     output_of("git", "init", "--quiet", target)
     output_of("git", "add", "--all", cwd=target)
     return target
