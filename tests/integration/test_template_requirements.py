@@ -41,35 +41,11 @@ def fleet(wheels: Path, tmp_path: Path) -> Path:
     return tmp_path / "fleet"
 
 
-def install(fleet: Path) -> subprocess.CompletedProcess[str]:
-    """Installs our own distributions as a pipeline would; others would come from an index."""
-    lines = (fleet / "requirements.txt").read_text("utf-8").splitlines()
-    ours = [line for number, line in enumerate(lines) if "./wheels/" in lines[number - 1] + line]
-    (fleet / "ours.txt").write_text("\n".join(ours) + "\n", "utf-8")
-    return installed(fleet, "ours.txt", "--no-index")
-
-
-def installed(fleet: Path, requirements: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Runs pip. To compile the modules would take half of the time."""
-    words = ("install", "--quiet", "--no-deps", "--no-compile", "--target", "installed")
-    return program(sys.executable, "-m", "pip", *words, *options, "-r", requirements, cwd=fleet)
-
-
 def test_every_line_has_a_hash(fleet: Path) -> None:
     lines = (fleet / "requirements.txt").read_text("utf-8").splitlines()
     named = [line for line in lines if "==" in line or "./wheels/" in line]
     assert f"./wheels/{WHEELS[0]} \\" in named
     assert [line for line in named if not line.endswith("\\")] == []
-
-
-def test_the_wheels_install_and_a_replaced_one_does_not(fleet: Path) -> None:
-    done = install(fleet)
-    assert done.returncode == 0, done.stderr
-    (wheel,) = (fleet / "wheels").glob("gitops_dsf_wire-*.whl")
-    wheel.write_bytes(wheel.read_bytes() + b"more")
-    done = install(fleet)
-    assert done.returncode == 1
-    assert "DO NOT MATCH THE HASHES" in done.stderr
 
 
 def index_of_others(folder: Path) -> str:
@@ -100,7 +76,10 @@ def index_of_others(folder: Path) -> str:
 
 
 def pip(fleet: Path, index: str) -> subprocess.CompletedProcess[str]:
-    return installed(fleet, "requirements.txt", "--index-url", index)
+    """Installs as a pipeline would. To compile the modules would take half of the time."""
+    words = ("install", "--quiet", "--no-deps", "--no-compile", "--target", "installed")
+    given = ("--index-url", index, "-r", "requirements.txt")
+    return program(sys.executable, "-m", "pip", *words, *given, cwd=fleet)
 
 
 def test_pip_asks_no_index_for_what_none_has(wheels: Path, tmp_path: Path) -> None:
@@ -120,15 +99,21 @@ def test_pip_asks_no_index_for_what_none_has(wheels: Path, tmp_path: Path) -> No
     assert (given / "installed/dsf_runtime").is_dir(), "extras need it"
 
 
-def test_hashes_refuse_what_an_index_has(wheels: Path, tmp_path: Path) -> None:
-    index, fleet = index_of_others(tmp_path / "index"), tmp_path / "fleet"
-    scaffold(target=fleet, name="fleet", wheels=wheels, hashes=True)
+def test_hashes_refuse_what_an_index_has_and_a_replaced_wheel(fleet: Path, tmp_path: Path) -> None:
+    """Only our own distributions are installed: others would come from an index."""
+    index = index_of_others(tmp_path / "index")
     lines = (fleet / "requirements.txt").read_text("utf-8").splitlines()
     ours = [line for number, line in enumerate(lines) if "./wheels/" in lines[number - 1] + line]
     (fleet / "requirements.txt").write_text("\n".join(ours) + "\n", "utf-8")
     done = pip(fleet, index)
     assert done.returncode == 0, done.stderr
+    assert (fleet / "installed/gitops_dsf/cli").is_dir()
     assert not (fleet / "installed/evil.py").exists()
+    (wheel,) = (fleet / "wheels").glob("gitops_dsf_wire-*.whl")
+    wheel.write_bytes(wheel.read_bytes() + b"more")
+    done = pip(fleet, index)
+    assert done.returncode == 1
+    assert "DO NOT MATCH THE HASHES" in done.stderr
 
 
 def test_a_new_scorer_asks_no_index_for_ours(tmp_path: Path) -> None:
