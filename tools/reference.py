@@ -7,7 +7,7 @@ those that are kept in git.
 
 import argparse
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -56,9 +56,12 @@ class _Field(NamedTuple):
 def reference_pages() -> Mapping[str, str]:
     """Returns the Markdown of each file by name, including the index."""
     pages: dict[str, str] = {}
-    for api_version, kind in KINDS:
-        pages[f"{kind.lower()}.md"] = _page(api_version, kind)
-    pages |= {"README.md": _index(), "cli.md": cli_page(), "metrics.md": metrics_page()}
+    rows: list[str] = []
+    for api_version, kind in sorted(KINDS, key=lambda key: key[1]):
+        schema = kind_schema(api_version, kind)
+        pages[f"{kind.lower()}.md"] = _page(api_version, kind, schema)
+        rows.append(f"| [{kind}]({kind.lower()}.md) | `{api_version}` | {_sentence(schema)} |")
+    pages |= {"README.md": _index(rows), "cli.md": cli_page(), "metrics.md": metrics_page()}
     return dict(sorted(pages.items()))
 
 
@@ -67,11 +70,7 @@ def kept_pages() -> Mapping[str, str]:
     return {name: text for name, text in reference_pages().items() if name in _KEPT}
 
 
-def _index() -> str:
-    rows: list[str] = []
-    for api_version, kind in sorted(KINDS, key=lambda key: key[1]):
-        meaning = _sentence(kind_schema(api_version, kind))
-        rows.append(f"| [{kind}]({kind.lower()}.md) | `{api_version}` | {meaning} |")
+def _index(rows: Iterable[str]) -> str:
     lines = [
         _GENERATED,
         "# Reference\n",
@@ -84,8 +83,7 @@ def _index() -> str:
     return "\n".join(lines)
 
 
-def _page(api_version: str, kind: str) -> str:
-    schema = kind_schema(api_version, kind)
+def _page(api_version: str, kind: str, schema: Schema) -> str:
     lines = [
         _GENERATED,
         f"# {kind}",
