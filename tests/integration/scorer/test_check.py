@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from dsf_scorer.conformance.scoring import POINTS, nodes
+from dsf_scorer.testing import series
 from gitops_dsf.cli.main import main
 from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
@@ -76,6 +78,18 @@ def check(url: str, *options: str) -> tuple[int, dict[str, tuple[str, str]]]:
         report["errors"] > 0 or ("--strict" in options and report["warnings"] > 0)
     )
     return code, found
+
+
+def test_the_largest_request_has_a_series_for_each_node() -> None:
+    first, _, last = nodes(3)
+    assert first == series(
+        [round(0.2 + 0.001 * point, 3) for point in range(POINTS)],
+        node="node-0",
+        namespace="default",
+        pod="pod-0",
+    )
+    assert last["metric"] == {"node": "node-2", "namespace": "default", "pod": "pod-2"}
+    assert last["values"] == first["values"]
 
 
 def problems(found: dict[str, tuple[str, str]]) -> dict[str, str]:

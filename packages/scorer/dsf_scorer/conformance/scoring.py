@@ -65,13 +65,12 @@ class Sample:
 
 def nodes(count: int) -> list[dict[str, Any]]:
     """A series with a slow curve for each of so many nodes. 10,000 series have 17 MB."""
-    values = [round(0.2 + 0.001 * point, 3) for point in range(POINTS)]
+    curve = series([round(0.2 + 0.001 * point, 3) for point in range(POINTS)])
     made_up: list[dict[str, Any]] = []
     for number in range(count):
         # Labels that scorers often read. What each needs is not known here.
-        made_up.append(
-            series(values, node=f"node-{number}", namespace="default", pod=f"pod-{number}")
-        )
+        labels = {"node": f"node-{number}", "namespace": "default", "pod": f"pod-{number}"}
+        made_up.append(curve | {"metric": labels})
     return made_up
 
 
