@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dsf_agent.publish.prune import RECHECK_SECONDS
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import HttpFake, Scoring
 from tests.support.agent.hub import ScoreHub, timestamp
@@ -256,7 +257,7 @@ async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_
             )
             await asyncio.sleep(1)
             writes, looks = len(hub.writes), _lists(hub)
-            await asyncio.sleep(3600)
+            await asyncio.sleep(3 * RECHECK_SECONDS)
     assert set(hub.scores) == {("c1", "cpu-score")}
     assert not any("mem" in word for word in hub.writes[writes:])
     # One more look after the deletion. The publisher's audit asks for a table, which is not

@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tests.support import yamlfast
 from tests.support.agent.faults import EAGER, survives
 from tests.support.agent.http import Fault, HttpFake, Reply, head, matrix, series
@@ -223,7 +225,7 @@ async def test_the_request_is_the_wire_contract(place: Place) -> None:
 
 def _results(count: int, *, label: str) -> Reply:
     rows = [{"metric": {"node": f"n{number}", "pod": label}, "score": 1} for number in range(count)]
-    return Reply(body=json.dumps({"results": rows}, ensure_ascii=False).encode())
+    return Reply(body=msgspec.json.encode({"results": rows}))
 
 
 def _reasons(agent: RunningAgent) -> dict[str, str]:

@@ -91,7 +91,7 @@ ENDS = {
     "endless body": "too_large",
     "slow head": "timeout",
 }
-LIMIT = 4 << 20
+LIMIT = 1 << 20
 
 
 OF_PAGES = {
