@@ -71,7 +71,7 @@ def test_comments_cite_what_is_in_the_repository() -> None:
     for path in output_of("git", "ls-files", cwd=ROOT).splitlines():
         if path.endswith(CODE) and not path.startswith(NOT_OURS) and (ROOT / path).is_file():
             text = (ROOT / path).read_text("utf-8")
-            for found in CITED.finditer(text):
+            for found in CITED.finditer(text) if ".md" in text else ():
                 own = rf"[\"']{re.escape(found['path'])}[\"']|> {re.escape(found['path'])}"
                 if dead(ROOT / path, found[0]) and not re.search(own, text):
                     wrong.append(f"{path}: {found[0]}")

@@ -28,28 +28,32 @@ def is_sentence(value: ast.expr) -> bool:
 
 def pieces(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     texts = set[str]()
-    used = set[str]()
-    for node in ast.walk(function):
-        match node:
+    for statement in statements(function):
+        match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_sentence(value):
                 texts.add(name)
-            case ast.JoinedStr():
-                used |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    if not texts:  # Most functions need no look at their expressions.
+        return texts
+    used = set[str]()
+    for node in ast.walk(function):
+        if isinstance(node, ast.JoinedStr):
+            used |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     return texts & used
 
 
-def functions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The functions in a statement, also those inside of others. No expression has one."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        yield node
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """A statement and those inside of it. No expression has one."""
+    yield node
     for part in ("body", "orelse", "finalbody", "handlers", "cases"):
         inside = getattr(node, part, ())
         for each in inside if isinstance(inside, list) else ():
-            yield from functions(each)
+            yield from statements(each)
 
 
 def in_pieces(path: Path) -> Iterator[str]:
-    for node in functions(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
         for name in sorted(pieces(node)):
             yield f"{path.relative_to(ROOT)}: {name} in {node.name}"
 
