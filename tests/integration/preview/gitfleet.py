@@ -96,8 +96,7 @@ class GitFleet:
                 fleet.write(f"clusters/{one['metadata']['name']}.yaml", one)
             Run()("render", fleet.path)
             fleet.commit("rendered")
-            # So that there are few files to copy.
-            fleet.git("repack", "-a", "-d", "-q")
+            fleet.pack()
 
         names = tuple(one["metadata"]["name"] for one in extra)
         copied(top, key=("rendered", names), make=make)
@@ -123,6 +122,11 @@ class GitFleet:
         self.write("scorers/cpu.yaml", scorer("cpu"))
         self.write("apps/guestbook.yaml", application("guestbook"))
         self.commit("base")
+        self.pack()
+
+    def pack(self) -> None:
+        """Leaves few files to copy."""
+        self.git("repack", "-a", "-d", "-q")
 
     def write(self, name: str, *documents: Mapping[str, Any]) -> None:
         path = self.path / name
@@ -271,13 +275,18 @@ def herd_app(name: str, *, demand: int = 5, stickiness: int = 100, **spec: Any) 
 
 def herd_fleet(folder: Path, *, pace: Mapping[str, Any] | None = PACE, **app: Any) -> GitFleet:
     """The repository, committed."""
-    fleet = GitFleet(folder)
-    fleet.write("gitops-dsf.yaml", settings(**({} if pace is None else {"pace": dict(pace)})))
-    fleet.write("clusters/fleet.yaml", *(cluster(name, "eu") for name in HERD), FLEET)
-    fleet.write("scorers/cpu.yaml", scorer("cpu"))
-    fleet.write("apps/guestbook.yaml", *(herd_app(name, **app) for name in NAMES))
-    fleet.commit("herd")
-    return fleet
+
+    def make(top: Path) -> None:
+        fleet = GitFleet(top)
+        fleet.write("gitops-dsf.yaml", settings(**({} if pace is None else {"pace": dict(pace)})))
+        fleet.write("clusters/fleet.yaml", *(cluster(name, "eu") for name in HERD), FLEET)
+        fleet.write("scorers/cpu.yaml", scorer("cpu"))
+        fleet.write("apps/guestbook.yaml", *(herd_app(name, **app) for name in NAMES))
+        fleet.commit("herd")
+        fleet.pack()
+
+    copied(folder, key=("herd", json.dumps([pace and dict(pace), app], sort_keys=True)), make=make)
+    return GitFleet.at(folder)
 
 
 def herd_hub(values: Mapping[str, int] = HERD, *, on: str = "c1") -> Snapshot:

@@ -604,22 +604,17 @@ def test_the_pipeline_of_a_fork_previews_with_the_raw_scores_of_the_state_branch
     assert ("answered 401" in text) is has_store
 
 
-@pytest.mark.parametrize(
-    "variables",
-    [
+def test_a_pipeline_with_a_wrong_store_previews_by_bounds(pipeline: Callable[..., str]) -> None:
+    for variables in (
         {"GITOPS_DSF_PROMETHEUS": "not a URL"},
         {"GITOPS_DSF_PROMETHEUS": "http://127.0.0.1:1/graph"},
         {"GITOPS_DSF_PROMETHEUS": "http://127.0.0.1:1", "GITOPS_DSF_PROMETHEUS_TOKEN": "a\nb"},
         {"GITOPS_DSF_PROMETHEUS": "http://127.0.0.1:1"},
         {},
-    ],
-)
-def test_a_pipeline_with_a_wrong_store_previews_by_bounds(
-    pipeline: Callable[..., str], variables: dict[str, str]
-) -> None:
-    text = pipeline(**variables)
-    assert "us-1 79 to 82 points, eu-1 9 to 12 points" in text
-    assert "ci: failed: render\n" in text, "the fleet of this test is not rendered"
+    ):
+        text = pipeline(**variables)
+        assert "us-1 79 to 82 points, eu-1 9 to 12 points" in text, variables
+        assert "ci: failed: render\n" in text, "the fleet of this test is not rendered"
 
 
 def on_hub(query: str, *, name: str = "cpu") -> dict[str, Any]:
