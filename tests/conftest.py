@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ from gitops_dsf.cli.scaffold import scaffold
 from tests.support import environment, laws
 from tests.support.virtual_time import VirtualLoop
 from tests.support.warmpython import warm_python
+from tools import version
 
 laws.register()
 
@@ -190,13 +192,17 @@ def warm_programs() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with our wheels.
+    """A folder with our wheels, by the build backend, of which `uv build` would start several.
 
     The tests that use it run in one worker, so that they are built once.
     """
+    from hatchling.build import build_wheel
+
     out = tmp_path_factory.mktemp("wheels")
-    words = ("build", "--quiet", "--all-packages", "--wheel", "--offline", "--no-build-isolation")
-    _uv(*words, "--python", sys.executable, "--out-dir", str(out))
+    for folder in version.members(TESTS.parent):
+        # A backend builds the distribution of the working directory (PEP 517).
+        with chdir(folder):
+            build_wheel(str(out))
     return out
 
 
