@@ -14,26 +14,24 @@ def _declaring(*entries: str, more: str = "") -> str:
     return SETTINGS.replace("spec: {", f"spec: {{externalScores: [{listed}], {more}")
 
 
-def _app(
-    *scores: str, missing: str = "Exclude", placement: str = "{numberOfClusters: 1}", more: str = ""
-) -> str:
+def _app(*scores: str, missing: str = "Exclude", more: str = "") -> str:
     return (
         "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplication\nmetadata: {name: web}\n"
         "spec:\n  application:\n"
         "    source: {repoURL: https://git.example.com/web.git, path: deploy}\n"
         "    destinationNamespace: web\n"
-        f"  placement: {placement}\n  stickiness: 10\n"
+        "  placement: {numberOfClusters: 1}\n  stickiness: 10\n"
         f"  onMissingScore: {missing}\n  scores: [{', '.join(scores)}]\n{more}"
     )
 
 
-def _raw(resource: str, name: str, weight: int = 1) -> str:
+def _raw(resource: str, name: str) -> str:
     return (
         "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n"
         "metadata: {name: batch, namespace: argocd}\nspec:\n  clusterSets: [global]\n"
         "  prioritizerPolicy:\n    mode: Exact\n    configurations:\n"
         "      - {weight: 1, scoreCoordinate: {type: BuiltIn, builtIn: Steady}}\n"
-        f"      - weight: {weight}\n"
+        "      - weight: 1\n"
         "        scoreCoordinate: {type: AddOn, addOn: {resourceName: "
         f"{resource}, scoreName: {name}}}}}\n"
     )

@@ -18,8 +18,8 @@ HEAD = "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoreTest\nmetadata: {name: t}
 DECISION = "decisions: [{application: web, clusters: [prod-1]}]"
 
 
-def score_test(given: str = "{}", expect: str = DECISION, head: str = HEAD) -> str:
-    return f"{head}spec:\n  given: {{{given.strip('{}')}}}\n  expect: {{{expect}}}\n"
+def score_test(given: str = "{}", expect: str = DECISION) -> str:
+    return f"{HEAD}spec:\n  given: {{{given.strip('{}')}}}\n  expect: {{{expect}}}\n"
 
 
 def values(text: str) -> str:

@@ -46,7 +46,7 @@ GRID: Final = TimeGrid(start=1_700_000_000, step=60, count=STEPS + 1)
 EXISTS: Final = f'managedCluster.scores("{NET}").exists(score, score.name == "net")'
 
 
-def _rank(*, cpu: int = 0, net: int = 0, steady: int = 0) -> Object:
+def _rank(*, cpu: int, net: int = 0, steady: int = 0) -> Object:
     terms = [score_prioritizer(CPU, "cpu", weight=cpu)] if cpu else []
     terms += [score_prioritizer(NET, "net", weight=net)] if net else []
     return exact(*terms, *([builtin("Steady", weight=steady)] if steady else []))

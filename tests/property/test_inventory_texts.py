@@ -62,7 +62,7 @@ TEXTS = st.builds(
 )
 
 
-def managed_cluster(claim: str, taint: str, *, more: str = "") -> dict[str, Any]:
+def managed_cluster(claim: str, taint: str, *, more: str) -> dict[str, Any]:
     claims = [
         {"name": "region.open-cluster-management.io", "value": claim},
         {"name": f"x{claim}", "value": "of that name"},

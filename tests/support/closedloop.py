@@ -408,8 +408,9 @@ def _moment(now: int) -> datetime:
     return datetime.fromtimestamp(now, UTC)
 
 
-def herd(*, demand: int = 5, seconds: int = HOUR) -> Fleet:
+def herd(*, seconds: int = HOUR) -> Fleet:
     """Twenty applications on the worst of four clusters."""
+    demand = 5
     loads = {f"app-{number:02}": demand for number in range(20)}
     free = {"c1": 40 + 20 * demand, "c2": 62, "c3": 58, "c4": 55}
     return Fleet(capacities=free, loads=loads, placed=dict.fromkeys(loads, "c1"), seconds=seconds)

@@ -161,10 +161,8 @@ def run(check: str, given: DoctorFacts) -> tuple[DoctorFinding, ...]:
 Change = Callable[[Object], None]
 
 
-def altered(
-    source: FactSource, change: Change, index: int = 0
-) -> dict[FactSource, tuple[Any, ...]]:
+def altered(source: FactSource, change: Change) -> dict[FactSource, tuple[Any, ...]]:
     """Returns one source with one changed object."""
     items = list(sources()[source])
-    change(items[index])
+    change(items[0])
     return {source: tuple(items)}

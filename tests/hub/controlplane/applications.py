@@ -71,11 +71,7 @@ def state(client: Client, name: str) -> ApplicationState:
 
 
 def wait_until_settled(
-    client: Client,
-    name: str,
-    *,
-    revision: str | None = None,
-    health: str = "Healthy",
+    client: Client, name: str, *, revision: str | None, health: str = "Healthy"
 ) -> ApplicationState:
     """Wait until the Application is Synced, of this health and, when given, at this commit."""
 

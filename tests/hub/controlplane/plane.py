@@ -105,15 +105,16 @@ class ControlPlane:
         for name in clusters:
             wait_for(lambda name=name: self._registered(name), what=f"OCM registered {name}")  # type: ignore[misc]
 
-    def set_available(self, name: str, status: str, *, since: float = LONG_AGO_SECONDS) -> None:
+    def set_available(self, name: str, status: str) -> None:
         """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster
         that left).
 
-        It has been so for `since` seconds. The reconciler keeps the copies of a cluster for minutes
-        after it became reachable, so a later test must not find one that has just returned.
+        It has been so for LONG_AGO_SECONDS, because the reconciler keeps the copies of a cluster
+        for minutes after it became reachable, and a later test must not find one that has just
+        returned.
         """
         cluster = self.hub.admin.get(MANAGED_CLUSTER, name)
-        changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - since))
+        changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - LONG_AGO_SECONDS))
         ours = {"ManagedClusterJoined": "True", "ManagedClusterConditionAvailable": status}
         conditions = [
             one

@@ -30,7 +30,7 @@ def series(name: str, labels: Mapping[str, str]) -> str:
 
 
 def past(
-    name: str, labels: Mapping[str, str], values: Sequence[float], *, end: float, step: float = 15.0
+    name: str, labels: Mapping[str, str], values: Sequence[float], *, end: float, step: float
 ) -> Iterable[str]:
     """Lines of OpenMetrics: `values` spaced by `step` seconds, the last one at `end` (seconds since
     the epoch).

@@ -39,8 +39,8 @@ def kubectl_list() -> dict[str, Any]:
     }
 
 
-def ranked(found: dict[str, Any], placement: str = "argocd/guestbook") -> dict[str, int]:
-    [verdict] = [item for item in found["placements"] if item["placement"] == placement]
+def ranked(found: dict[str, Any]) -> dict[str, int]:
+    [verdict] = [item for item in found["placements"] if item["placement"] == "argocd/guestbook"]
     scores: dict[str, int] = verdict["scores"]
     return scores
 

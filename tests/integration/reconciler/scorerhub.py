@@ -117,8 +117,8 @@ class ScorerHub(ObjectHub):
             status=status,
         )
 
-    def unpublish(self, cluster: str, resource: str = "cpu") -> None:
-        del self.objects["addonplacementscores", cluster, resource]
+    def unpublish(self, cluster: str) -> None:
+        del self.objects["addonplacementscores", cluster, "cpu"]
 
     def masks(self, text: str) -> None:
         self.put("configmaps", "gitops-dsf-masks", namespace=NAMESPACE, data={"masks": text})

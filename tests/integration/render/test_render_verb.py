@@ -35,7 +35,7 @@ def content(root: Path) -> dict[str, bytes]:
 
 
 def sources(
-    clusters: int = 10, *, scorers: tuple[dict[str, Any], ...] = (), **spec: Any
+    clusters: int, *, scorers: tuple[dict[str, Any], ...] = (), **spec: Any
 ) -> fleets.FleetSources:
     settings = {
         "apiVersion": "gitops-dsf.io/v1alpha1",

@@ -41,12 +41,12 @@ async def tried(work: Awaitable[object]) -> object:
     return outcome, round(asyncio.get_running_loop().time())
 
 
-async def watched(api: HubApi, *, version: str = "100", most: int = 100) -> list[object]:
+async def watched(api: HubApi, *, most: int = 100) -> list[object]:
     """The events of a watch until it ends, and how it ends."""
     events: list[object] = []
 
     async def read() -> None:
-        watch = api.watch(MAPS, resource_version=version, opened=lambda: events.append("opened"))
+        watch = api.watch(MAPS, resource_version="100", opened=lambda: events.append("opened"))
         async with aclosing(watch):
             async for event in watch:
                 events.append(seen(event))

@@ -184,7 +184,7 @@ async def test_a_page_is_requested_again_when_the_server_closed_the_connection()
 GATHER = 0.2
 
 
-def event(number: int, *, size: int = 0) -> bytes:
+def event(number: int, *, size: int) -> bytes:
     sent = asyncio.get_running_loop().time()
     item = {"metadata": {"name": f"t{number}"}, "sent": sent, "text": "x" * size}
     line = json.dumps({"type": "MODIFIED", "object": item}).encode() + b"\n"

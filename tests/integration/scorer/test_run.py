@@ -46,10 +46,8 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ask(url: str, *, body: bytes | None = None, token: str = "") -> tuple[int, Any]:
-    headers = {"content-type": "application/json"} | (
-        {"authorization": f"Bearer {token}"} if token else {}
-    )
+def ask(url: str, *, body: bytes | None = None) -> tuple[int, Any]:
+    headers = {"content-type": "application/json"}
     request = urllib.request.Request(url, data=body, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:

@@ -13,14 +13,12 @@ answer.
 """
 
 
-def grid_of(name: str, *, cluster: str = "c1", interval: float = 1) -> Grid:
+def grid_of(name: str) -> Grid:
     """The grid of an entry of tests.support.agent.running. The first cycle does not wait for it."""
-    return Grid(
-        interval=interval, phase=interval * stable_fraction(cluster, f"{name}-score", "phase")
-    )
+    return Grid(interval=1, phase=stable_fraction("c1", f"{name}-score", "phase"))
 
 
-def assert_on_grid(calls: Sequence[Seen], *, grid: Grid, least: int = 1) -> None:
+def assert_on_grid(calls: Sequence[Seen], *, grid: Grid, least: int) -> None:
     """Fails unless each grid point between the calls has exactly one, more than ``least`` in
     all.
     """

@@ -39,15 +39,13 @@ class ScoreHub(ApiServer):
         status = self.scores.get((namespace, name), {}).get("status") or {}
         return {item["name"]: item["value"] for item in status.get("scores", [])}
 
-    def upstream_writes(
-        self, name: str, values: Mapping[str, int], *, namespace: str = "c1"
-    ) -> None:
+    def upstream_writes(self, name: str, values: Mapping[str, int]) -> None:
         """As the upstream agent: a create, whose status the API server drops, then updates."""
-        collection = f"{BASE}/namespaces/{namespace}/{SCORES}"
-        plain: dict[str, Any] = {"metadata": {"name": name, "namespace": namespace}}
-        if (namespace, name) not in self.scores:
+        collection = f"{BASE}/namespaces/c1/{SCORES}"
+        plain: dict[str, Any] = {"metadata": {"name": name, "namespace": "c1"}}
+        if ("c1", name) not in self.scores:
             self._upstream("POST", collection, plain)
-        plain = copy.deepcopy(self.scores[namespace, name])
+        plain = copy.deepcopy(self.scores["c1", name])
         plain.setdefault("status", {})["scores"] = [
             {"name": item, "value": value} for item, value in values.items()
         ]

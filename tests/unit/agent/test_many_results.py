@@ -20,8 +20,8 @@ def _body(rows: Iterable[object], *, separators: tuple[str, str] = (",", ":")) -
     return json.dumps({"results": list(rows)}, separators=separators).encode()
 
 
-def _row(node: int, *, pod: int = 0, score: float = 1.5) -> dict[str, object]:
-    return {"metric": {"node": f"n{node:07d}", "pod": f"p{pod}"}, "score": score}
+def _row(node: int) -> dict[str, object]:
+    return {"metric": {"node": f"n{node:07d}", "pod": "p0"}, "score": 1.5}
 
 
 async def _read(body: bytes, *, most: int = LabelSets.most_results) -> ScoringResults:

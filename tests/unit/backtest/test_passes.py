@@ -33,9 +33,9 @@ def _hub(**placements: Mapping[str, Any]) -> HubState:
     return HubState.build(hub(*clusters, *with_defaults(found)))
 
 
-def _track(values: Sequence[int], *, every: int = 1) -> Track:
-    """A write at each point, or at each n-th one."""
-    at = array("d", [GRID.at(number * every) for number in range(len(values))])
+def _track(values: Sequence[int]) -> Track:
+    """A write at each point."""
+    at = array("d", [GRID.at(number) for number in range(len(values))])
     return Track(ttl=900.0, at=at, values={"v": array("b", values)})
 
 

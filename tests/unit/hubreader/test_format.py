@@ -123,7 +123,7 @@ def test_one_line_per_cluster() -> None:
     assert changed == ['"b": {"values":{"cpu":1}},']
 
 
-def failing(reason: str, message: str = "") -> PublishedScore:
+def failing(reason: str, message: str) -> PublishedScore:
     since = datetime(2026, 6, 1, tzinfo=UTC)
     return PublishedScore(failure=ScoreFailure(reason=reason, message=message, since=since))
 

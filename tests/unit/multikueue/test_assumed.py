@@ -22,10 +22,8 @@ def scores(**values: int) -> Scores:
     }
 
 
-def term(
-    *, demand: int = 5, weight: int = 1, delay: float = 60.0, span: float = 100.0
-) -> PacedTerm:
-    return PacedTerm("free", "gpu", weight, demand=demand, delay=delay, range=span)
+def term(*, demand: int = 5, weight: int = 1) -> PacedTerm:
+    return PacedTerm("free", "gpu", weight, demand=demand, delay=60.0, range=100.0)
 
 
 def points(jobs: list[PlacedJob], *terms: PacedTerm) -> dict[str, float]:

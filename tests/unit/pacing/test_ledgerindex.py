@@ -39,13 +39,13 @@ class CountedMoves(tuple[LedgerMove, ...]):
             yield move
 
 
-def ended_moves(count: int, *, target: str = "c2") -> CountedMoves:
+def ended_moves(count: int) -> CountedMoves:
     """Moves of other Placements that ended long ago, so that they hold nobody back."""
     return CountedMoves(
         CountedMove(
             placement=f"ns/other-{number}",
             source="c9",
-            target=target,
+            target="c2",
             since=SECONDS - 90_000,
             phase=Phase.ENDED,
             phase_since=SECONDS - 90_000,

@@ -15,7 +15,7 @@ NOW = 10_000.0
 GONE = "gone"
 
 
-def move(phase: Phase, ago: float = 0.0, *, admitted: bool = True) -> LedgerMove:
+def move(phase: Phase, ago: float = 0.0) -> LedgerMove:
     return LedgerMove(
         placement=KEY,
         source="c1",
@@ -23,7 +23,7 @@ def move(phase: Phase, ago: float = 0.0, *, admitted: bool = True) -> LedgerMove
         since=NOW - 500,
         phase=phase,
         phase_since=NOW - ago,
-        admitted=admitted,
+        admitted=True,
     )
 
 

@@ -244,9 +244,9 @@ NOW = 1_000_000.0
 """When somebody looks at the score of an agent that writes every 450 s at least."""
 
 
-def published(*, ago: float, value: int = 90) -> PublishedScore:
+def published(*, ago: float) -> PublishedScore:
     until = datetime.fromtimestamp(NOW - ago + 900, UTC)
-    return score_of({"shop": value}, valid_until=until)
+    return score_of({"shop": 90}, valid_until=until)
 
 
 FAILURE = ScoreFailure(reason="NoData", message="", since=None)

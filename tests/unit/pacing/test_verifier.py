@@ -64,9 +64,7 @@ def after(
     verification: Verification | None = VERIFICATION,
     lost: str = "",
     copies: tuple[str, ...] = (),
-    published: bool = False,
     refused: tuple[str, ...] = (),
-    holds: tuple[Hold, ...] = (),
     returns: tuple[float, ...] = (),
     now: float = NOW,
 ) -> Ledger:
@@ -85,10 +83,10 @@ def after(
         inventory={"us-1": "d1"},
     )
     return advance(
-        Ledger(moves, {KEY: (known,)}, holds=holds, returns=returns),
+        Ledger(moves, {KEY: (known,)}, returns=returns),
         paced={KEY},
         decided={KEY: frozenset({decided})},
-        published={KEY} if published else set(),
+        published=set(),
         finished=lambda _: finished,
         refused=refused,
         loss=lambda cluster: MoveCause("ClusterLost") if cluster == lost else None,

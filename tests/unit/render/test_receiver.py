@@ -15,12 +15,12 @@ SETTINGS = {
 }
 
 
-def pushed(name: str = "cpu", *, query: str = "k8s_pod_cpu_usage_ratio", **spec: Any) -> Object:
+def pushed(*, query: str = "k8s_pod_cpu_usage_ratio", **spec: Any) -> Object:
     """A scorer that reads what collectors push."""
     params = {"query": query, "range": 3600, "step": 60}
-    return scorer(name, source={"type": "OpenTelemetry", "params": params}) | (
+    return scorer("cpu", source={"type": "OpenTelemetry", "params": params}) | (
         {
-            "spec": scorer(name)["spec"]
+            "spec": scorer("cpu")["spec"]
             | {"source": {"type": "OpenTelemetry", "params": params}}
             | spec
         }

@@ -33,7 +33,7 @@ def effective(scorers: str, **more: str) -> EffectiveScorer:
     return found
 
 
-def below(spec: str, text: str = BARE) -> str:
+def below(spec: str, text: str) -> str:
     """The scorer with one more field of the spec."""
     return text.replace("  scoring:", f"  {spec}\n  scoring:")
 

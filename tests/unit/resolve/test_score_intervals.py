@@ -24,7 +24,7 @@ from gitops_dsf.resolve.score_intervals import (
 ENDS = st.integers(-100, 100)
 
 
-def scale(low: float, high: float, first: int = 1, last: int = 100) -> ScoreRange:
+def scale(low: float, high: float, first: int, last: int) -> ScoreRange:
     return ScoreRange(min=low, max=high, output_min=first, output_max=last)
 
 

@@ -25,7 +25,7 @@ from tests.support.hubobjects import (
 from tests.support.overviews import inputs_of
 
 
-def built_in(name: str, weight: int = 1) -> Object:
+def built_in(name: str, weight: int) -> Object:
     return {"scoreCoordinate": {"type": "BuiltIn", "builtIn": name}, "weight": weight}
 
 

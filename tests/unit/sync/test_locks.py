@@ -178,8 +178,10 @@ spec:
     )
 
 
-def answered(body: bytes, media: str = "application/json") -> FetchedPage:
-    return FetchedPage(url="http://scorer.example.com/config?token=secret", media=media, body=body)
+def answered(body: bytes) -> FetchedPage:
+    return FetchedPage(
+        url="http://scorer.example.com/config?token=secret", media="application/json", body=body
+    )
 
 
 @given(st.binary(max_size=60) | JSON_VALUES.map(lambda value: json.dumps(value).encode()))

@@ -16,8 +16,8 @@ from dsf_wire.summary import PublishRule, ScorerSummary
 RULE = PublishSettings(deadband=2, min_interval=60, ttl=900, jitter=0.0)
 
 
-def _published(values: dict[str, int], *, written: float = 1000.0) -> PublishedItems:
-    return PublishedItems(values=values, written=written, valid_until=written + RULE.ttl)
+def _published(values: dict[str, int]) -> PublishedItems:
+    return PublishedItems(values=values, written=1000.0, valid_until=1000.0 + RULE.ttl)
 
 
 @pytest.mark.parametrize(

@@ -241,12 +241,10 @@ class KueueHub(ObjectHub):
 
 
 @asynccontextmanager
-async def leading(
-    hub: KueueHub, *, namespaces: Sequence[str] = (NAMESPACE,)
-) -> AsyncIterator[Replica]:
+async def leading(hub: KueueHub) -> AsyncIterator[Replica]:
     """A replica with a claim that never ends, in the loop's time."""
     async with hub.api() as api:
         replica = Replica(api, clock=monotonic)
-        controller = MultiKueueController(replica.context, namespaces=namespaces)
+        controller = MultiKueueController(replica.context, namespaces=(NAMESPACE,))
         async with running(replica.view), running(controller):
             yield replica

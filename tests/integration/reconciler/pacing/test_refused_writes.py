@@ -36,11 +36,9 @@ def is_write_of(seen: Seen, clusters: Iterable[str]) -> bool:
     )
 
 
-def refuse(
-    hub: PaceHub, *clusters: str, status: int = 403, message: str = "a webhook denies it"
-) -> None:
+def refuse(hub: PaceHub, *clusters: str, status: int = 403) -> None:
     def before(seen: Seen) -> Reply | Fault | None:
-        return failure(status, message) if is_write_of(seen, clusters) else None
+        return failure(status, "a webhook denies it") if is_write_of(seen, clusters) else None
 
     hub.before = before
 

@@ -58,11 +58,11 @@ def cluster(name: str) -> ManagedCluster:
     return ManagedCluster(metadata=Metadata(name=name))
 
 
-def healthy_copy(name: str, cluster: str = "c2") -> Application:
+def healthy_copy(name: str) -> Application:
     return Application(
-        name=f"{name}-{cluster}",
-        uid=f"copy-{name}-{cluster}",
-        cluster=cluster,
+        name=f"{name}-c2",
+        uid=f"copy-{name}-c2",
+        cluster="c2",
         owner_uid=f"uid-{name}",
         health="Healthy",
         sync="Synced",

@@ -13,16 +13,16 @@ from tests.unit.pacing.fleet import SECONDS, herd
 HOLD = Hold(placement="ns/a", target="c2", since=SECONDS - 10, until=SECONDS + 90)
 
 
-def inputs(*, on: str = "c2") -> Inputs:
+def inputs() -> Inputs:
     """An application, and c1 beside the cluster where it is."""
-    state, paced = herd({"c1": 10, "c2": 50, "c3": 0}, {"a": (on,)})
+    state, paced = herd({"c1": 10, "c2": 50, "c3": 0}, {"a": ("c2",)})
     clusters = {cluster.metadata.name: cluster for cluster in state.clusters}
     return Inputs(
         clusters=clusters,
         sets=tuple(state.sets.values()),
         bindings=state.bindings["ns"],
         paced=paced,
-        decided={"ns/a": frozenset({on})},
+        decided={"ns/a": frozenset({"c2"})},
         versions=(),
         scores={},
     )

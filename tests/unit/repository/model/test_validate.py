@@ -14,8 +14,8 @@ HEAD = (
 SPEC = "spec:\n  description: d\n  configURL: http://a\n  configSyncMode: None\n"
 
 
-def findings(text: str, file: str = "scorers/a.yaml") -> list[Diagnostic]:
-    return list(declare(load_text(text, file=file)).diagnostics)
+def findings(text: str) -> list[Diagnostic]:
+    return list(declare(load_text(text, file="scorers/a.yaml")).diagnostics)
 
 
 def test_nothing_of_the_validator_shows() -> None:

@@ -28,10 +28,8 @@ def repository(tmp_path: Path) -> Repository:
     return Repository(directory=where)
 
 
-def commit_of(
-    repository: Repository, *, entry: str, mode: str, content: bytes, folder: str = "apps"
-) -> str:
-    """A commit with one file `entry` in `folder`, made object by object."""
+def commit_of(repository: Repository, *, entry: str, mode: str, content: bytes) -> str:
+    """A commit with one file `entry` in apps/, made object by object."""
     where = repository.directory
     blob = git(where, "hash-object", "-w", "--stdin", stdin=content)
     raw = mode.encode() + b" " + entry.encode() + b"\0" + bytes.fromhex(blob)
@@ -44,7 +42,7 @@ def commit_of(
         "-w",
         "--literally",
         "--stdin",
-        stdin=b"40000 " + folder.encode() + b"\0" + bytes.fromhex(inner),
+        stdin=b"40000 apps\0" + bytes.fromhex(inner),
     )
     return git(where, "commit-tree", "-m", "made", tree)
 

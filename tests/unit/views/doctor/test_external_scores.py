@@ -27,9 +27,9 @@ from tests.support.overviews import inputs_of
 USAGE = "resource-usage-score"
 
 
-def endless(name: str, value: int | None, resource: str = USAGE) -> Object:
+def endless(name: str, value: int | None) -> Object:
     """A score without an end, as other add-ons write it."""
-    item = score(name, resource, value, writer="")
+    item = score(name, USAGE, value, writer="")
     del item["status"]["validUntil"]
     return item
 

@@ -76,7 +76,7 @@ def found(
 
 def findings(
     name: str,
-    changed: dict[FactSource, tuple[Any, ...]] | None = None,
+    changed: dict[FactSource, tuple[Any, ...]] | None,
     clusters: tuple[str, ...] = CLUSTERS,
     configs: tuple[MultiKueueConfig, ...] = (config(),),
 ) -> tuple[DoctorFinding, ...]:

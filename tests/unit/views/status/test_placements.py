@@ -30,16 +30,14 @@ from tests.support.hubobjects import (
 from tests.support.overviews import inputs_of
 
 
-def scored(
-    values: dict[str, int], *, number: int = 1, decided: tuple[str, ...] = ()
-) -> list[Object]:
+def scored(values: dict[str, int], *, decided: tuple[str, ...] = ()) -> list[Object]:
     return [
         *joined(*values),
         global_set(),
         binding(),
         scorer("cpu"),
         *(score(name, "cpu", value) for name, value in values.items()),
-        placement("p", "cpu", number=number),
+        placement("p", "cpu", number=1),
         decision("p", *decided),
     ]
 
@@ -90,7 +88,7 @@ def test_a_score_that_its_scorer_never_publishes_flips_nothing(
     assert {turn.cluster: turn.score and turn.score.needed for turn in view.flips} == needed
 
 
-def sticky(values: dict[str, int], *, decided: str, pace: bool = False) -> PlacementView:
+def sticky(values: dict[str, int], *, decided: str, pace: bool) -> PlacementView:
     """A stickiness of 20 points: weight 5 for the score, and 1 for Steady."""
     objects = scored(values, decided=(decided,))
     item = next(each for each in objects if each["kind"] == "Placement")
