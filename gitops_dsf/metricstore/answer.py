@@ -70,11 +70,11 @@ _ROWS: Final = msgspec.json.Decoder(list[_MatrixRow])
 _NUMBERS: Final = msgspec.json.Decoder(list[float])
 
 
-def refused(kind: str, text: str, *, where: str) -> StoreError:
+def refused(failure: prometheus.StatedFailure, *, where: str) -> StoreError:
     """The error for an error answer of this API: TooMuchError if a smaller question may succeed."""
-    words = words_of(": ".join(filter(None, (kind, text))))
-    kind_of_error = TooMuchError if is_too_much(text) else StoreError
-    return kind_of_error(f"{where} failed: {words}")
+    words = words_of(failure.line if failure.text else failure.kind)
+    error = TooMuchError if is_too_much(failure.text) else StoreError
+    return error(f"{where} failed: {words}")
 
 
 def is_too_much(text: str) -> bool:
@@ -87,7 +87,7 @@ def read(content: bytes, *, where: str) -> Matrix:
     try:
         document = prometheus.decode(content)
         if document.failure is not None:
-            raise refused(*document.failure, where=where)
+            raise refused(document.failure, where=where)
         data = document.data
         if document.status != "success" or data is None:
             raise StoreError(f"{where} failed: status {printable(repr(document.status), most=40)}")

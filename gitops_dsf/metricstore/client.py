@@ -214,12 +214,12 @@ class OpenStore:
                 f"{url} answered {reply.status} and asks to wait {reply.retry_after:.0f} s;"
                 " try again then"
             )
-        failure = prometheus.error_of(reply.content)
+        failure = prometheus.failure_in(reply.content)
         text = refusal(
             self._url,
             status=reply.status,
             location=reply.location,
-            body=reply.content if failure is None else ": ".join(failure).encode(),
+            body=reply.content if failure is None else failure.line.encode(),
             place="as --prometheus",
         )
         if not reply.is_busy and (reply.status in _SMALLER or is_too_much(text)):

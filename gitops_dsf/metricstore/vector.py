@@ -34,7 +34,7 @@ def read(content: bytes, *, where: str) -> Iterator[NumberedSeries]:
     try:
         document = prometheus.decode(content)
         if document.failure is not None:
-            raise StoreError(f"{where} failed: {words_of(': '.join(document.failure))}")
+            raise StoreError(f"{where} failed: {words_of(document.failure.line)}")
         data = document.data
         if document.status != "success" or data is None or data.result_type != "vector":
             raise StoreError(f"{where} gave no vector")

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.hub.names import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL
@@ -78,9 +79,16 @@ def group_length(written: int | str | None, total: int) -> tuple[int, Status]:
     return length, SUCCESS
 
 
+class DecidedGroups(NamedTuple):
+    """The groups of a decision, and how the grouping went."""
+
+    groups: tuple[Group, ...]
+    status: Status
+
+
 def decide_groups(
     placement: Placement, *, state: HubState, selected: Sequence[int]
-) -> tuple[tuple[Group, ...], Status]:
+) -> DecidedGroups:
     """Returns groups in order, with their PlacementDecisions.
 
     A mistake in the group strategy ends the grouping: earlier groups remain, the other clusters get
@@ -110,7 +118,7 @@ def decide_groups(
             )
             pages.append(page)
         groups.append(Group(index, name, tuple(pages), members))
-    return tuple(groups), status
+    return DecidedGroups(tuple(groups), status)
 
 
 def _cut(

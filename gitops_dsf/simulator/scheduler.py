@@ -145,11 +145,12 @@ def _schedule(verdict: Verdict) -> Verdict:
     if matched.status.failed:
         return replace(verdict, status=matched.status)
     predicate_stage = FilterStage(PREDICATE_FILTER, matched.clusters)
-    clusters, status = filter_tainted(
+    tolerated = filter_tainted(
         matched.clusters, placement=placement, state=state, own=verdict.current, now=now
     )
-    if status.failed:
-        return replace(verdict, status=status, stages=(predicate_stage,))
+    if tolerated.status.failed:
+        return replace(verdict, status=tolerated.status, stages=(predicate_stage,))
+    clusters = tolerated.clusters
     stages = (predicate_stage, FilterStage(TAINT_FILTER, clusters))
     # OCM reads the prioritizers after the filters. So a mistake in them leaves the filters'
     # results.
@@ -195,10 +196,10 @@ def _conclude(verdict: Verdict) -> Verdict:
     selected: list[int] = []
     if verdict.ranking:
         selected = verdict.ranking.selected_clusters
-    groups, group_status = decide_groups(placement, state=verdict.state, selected=selected)
+    decided = decide_groups(placement, state=verdict.state, selected=selected)
     status = verdict.status
-    if group_status.failed:
-        status = group_status
+    if decided.status.failed:
+        status = decided.status
     # syncPlacement returns the error of `bind` before that of the status.
     sync_error = prioritizers.selector_error(placement)
     if not sync_error and status.code is not Code.SUCCESS:
@@ -206,7 +207,7 @@ def _conclude(verdict: Verdict) -> Verdict:
     return replace(
         verdict,
         status=status,
-        groups=groups,
+        groups=decided.groups,
         satisfied=satisfied_condition(
             placement,
             membership=verdict.membership,

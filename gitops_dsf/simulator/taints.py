@@ -8,6 +8,7 @@ takes applications off a lost cluster.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from gitops_dsf.hub.objects import ManagedCluster, Placement, Taint, Toleration
 from gitops_dsf.hub.times import EARLIEST, LATEST
@@ -42,6 +43,13 @@ def toleration_status(placement: Placement) -> Status:
     return SUCCESS
 
 
+class TaintFilterResult(NamedTuple):
+    """The clusters that pass the filter, and how it went."""
+
+    clusters: tuple[int, ...]
+    status: Status
+
+
 def filter_tainted(
     clusters: Sequence[int],
     *,
@@ -49,27 +57,28 @@ def filter_tainted(
     state: HubState,
     own: frozenset[str],
     now: datetime,
-) -> tuple[tuple[int, ...], Status]:
+) -> TaintFilterResult:
     """The clusters whose taints are all tolerated.
 
     `own` names the clusters in this Placement's decisions. As in OCM, contradicting tolerations are
     noticed only if there are clusters.
     """
     if not clusters:
-        return tuple(clusters), SUCCESS
+        return TaintFilterResult(tuple(clusters), SUCCESS)
     status = toleration_status(placement)
     if status.failed:
-        return (), status
+        return TaintFilterResult((), status)
     tainted = state.tainted.intersection(clusters)
     if not tainted:
-        return tuple(clusters), status
+        return TaintFilterResult(tuple(clusters), status)
     tolerations = placement.spec.tolerations or ()
     dropped: set[int] = set()
     for cluster in tainted:
         in_decision = state.names[cluster] in own
         if blocking_taint(state.clusters[cluster], tolerations, in_decision, now):
             dropped.add(cluster)
-    return tuple(cluster for cluster in clusters if cluster not in dropped), status
+    tolerated = tuple(cluster for cluster in clusters if cluster not in dropped)
+    return TaintFilterResult(tolerated, status)
 
 
 def blocking_taint(

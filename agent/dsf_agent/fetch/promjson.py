@@ -9,7 +9,7 @@ import codecs
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,7 @@ from dsf_agent.errors import AgentError
 from dsf_runtime.calls import excerpt
 from dsf_wire import prometheus
 from dsf_wire.jsontext import utf8, without_mark
-from dsf_wire.prometheus import DECODE_ERRORS, Data, PrometheusAnswer
+from dsf_wire.prometheus import DECODE_ERRORS, Data, PrometheusAnswer, StatedFailure
 from dsf_wire.scored import Reason
 
 PIECE: Final = 1 << 20
@@ -78,10 +78,18 @@ _ROWS: Final = msgspec.json.Decoder(list[_MatrixSeries])
 _SAMPLES: Final = msgspec.json.Decoder(list[_VectorSample])
 
 
-def error_of(body: bytes) -> tuple[Reason, str] | None:
-    """Reason and ``errorType: error``, or None if the body is not an error answer of this API."""
-    failure = prometheus.error_of(body)
-    return None if failure is None else _reason(*failure)
+class QueryFailure(NamedTuple):
+    """Why a query failed, as the metric source says."""
+
+    reason: Reason
+    text: str
+    """``errorType: error``, not too long."""
+
+
+def query_failure(body: bytes) -> QueryFailure | None:
+    """The failure that a body states; None if it is not an error answer of this API."""
+    failure = prometheus.failure_in(body)
+    return None if failure is None else _failed_query(failure)
 
 
 async def read(chunks: list[bytes], *, where: str) -> SeriesText:
@@ -233,8 +241,8 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
 
 def _good(document: PrometheusAnswer, *, where: str) -> Data:
     if document.failure is not None:
-        reason, text = _reason(*document.failure)
-        raise AgentError(f"{where} failed: {text}", reason=reason)
+        failure = _failed_query(document.failure)
+        raise AgentError(f"{where} failed: {failure.text}", reason=failure.reason)
     if document.status != "success" or document.data is None:
         raise AgentError(
             f"{where} did not answer as the Prometheus API does: status is {document.status!r}",
@@ -243,8 +251,9 @@ def _good(document: PrometheusAnswer, *, where: str) -> Data:
     return document.data
 
 
-def _reason(kind: str, text: str) -> tuple[Reason, str]:
-    return _ERROR_TYPES.get(kind, Reason.QUERY_ERROR), excerpt(f"{kind}: {text}")
+def _failed_query(failure: StatedFailure) -> QueryFailure:
+    reason = _ERROR_TYPES.get(failure.kind, Reason.QUERY_ERROR)
+    return QueryFailure(reason, excerpt(failure.line))
 
 
 def _warnings(document: PrometheusAnswer) -> tuple[str, ...]:

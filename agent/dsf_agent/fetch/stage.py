@@ -189,12 +189,11 @@ class Fetch:
         if answer.status not in {400, 422} and answer.status < 500:
             return error
         # With these statuses Prometheus says in the body what is wrong with the query.
-        stated = promjson.error_of(answer.body)
-        if stated is None:
+        failure = promjson.query_failure(answer.body)
+        if failure is None:
             return error
-        reason, text = stated
-        msg = f"{self._where(index)} refused: {text}"
-        return AgentError(msg, reason=reason, retry_after=error.retry_after)
+        msg = f"{self._where(index)} refused: {failure.text}"
+        return AgentError(msg, reason=failure.reason, retry_after=error.retry_after)
 
     def _where(self, index: int) -> str:
         url = display(self._scorer.source_endpoint)

@@ -10,7 +10,7 @@ import logging
 import signal
 from collections.abc import Coroutine
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import anyio.lowlevel
 import msgspec
@@ -28,6 +28,14 @@ log = logging.getLogger(__name__)
 PAUSE_SECONDS: Final = 10.0
 """Between two collections. Each takes 1 to 3 ms, also with 50,000 results: the start-up is frozen.
 """
+
+
+class Readiness(NamedTuple):
+    """What /readyz answers."""
+
+    is_ready: bool
+    detail: dict[str, Any]
+    """The JSON of the page."""
 
 
 class Supervisor:
@@ -54,7 +62,10 @@ class Supervisor:
         self._pruner = adapters.pruner
         address = settings.metrics_address
         self.server = PageServer(
-            host=address.host, port=address.port, metrics=adapters.metrics.page, ready=self._ready
+            host=address.host,
+            port=address.port,
+            metrics=adapters.metrics.page,
+            ready=self._ready_page,
         )
 
     def stop(self) -> None:
@@ -156,14 +167,16 @@ class Supervisor:
         self._metrics.scorers.labels("running").set(len(scorers))
         self._metrics.scorers.labels("invalid").set(len(snapshot.problems))
 
-    def _ready(self) -> Page:
+    def _ready_page(self) -> Page:
         # Scorers that fail do not make the agent unready: their sources and APIs are elsewhere.
-        ready, detail = self.detail()
-        text = msgspec.json.format(msgspec.json.encode(detail), indent=2) + b"\n"
-        return Page(status=200 if ready else 503, content_type="application/json", parts=[text])
+        readiness = self.ready()
+        text = msgspec.json.format(msgspec.json.encode(readiness.detail), indent=2) + b"\n"
+        return Page(
+            status=200 if readiness.is_ready else 503, content_type="application/json", parts=[text]
+        )
 
-    def detail(self) -> tuple[bool, dict[str, Any]]:
-        """Whether a configuration was read, and the JSON of /readyz."""
+    def ready(self) -> Readiness:
+        """Whether a configuration was read, and what became of it and of each scorer."""
         snapshot = self._snapshot
         states = self._scheduler.states()
         scorers = []
@@ -186,7 +199,7 @@ class Supervisor:
         detail["scorers"] = scorers
         hub = self._adapters.hub
         detail["hubClockOffsetSeconds"] = hub.clock.offset if hub is not None else None
-        return snapshot is not None, detail
+        return Readiness(snapshot is not None, detail)
 
 
 def _problem(problem: Problem) -> dict[str, Any]:

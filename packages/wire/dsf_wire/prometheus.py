@@ -10,7 +10,7 @@ text, because each reader wants something else of them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import msgspec
@@ -129,6 +129,19 @@ class Data(msgspec.Struct, rename="camel"):
         return bytes(memoryview(self.result)[:4]) in {b"", b"null"}
 
 
+class StatedFailure(NamedTuple):
+    """An error that a metric source states in its answer."""
+
+    kind: str
+    """errorType, such as `bad_data`; `error` if the answer has none."""
+    text: str
+
+    @property
+    def line(self) -> str:
+        """Formats `bad_data: unknown function`."""
+        return f"{self.kind}: {self.text}"
+
+
 class PrometheusAnswer(msgspec.Struct, rename="camel"):
     """An answer, good or not."""
 
@@ -142,11 +155,11 @@ class PrometheusAnswer(msgspec.Struct, rename="camel"):
     is_partial: Any = False
 
     @property
-    def failure(self) -> tuple[str, str] | None:
-        """The error's type and text; None if the answer is not an error."""
+    def failure(self) -> StatedFailure | None:
+        """The error that the answer states; None if it is not an error."""
         if self.status != "error" and not self.error_type:
             return None
-        return self.error_type or "error", self.error
+        return StatedFailure(self.error_type or "error", self.error)
 
     @property
     def notes(self) -> list[str]:
@@ -178,8 +191,8 @@ def decode(body: Content) -> PrometheusAnswer:
     return _DOCUMENT.decode(utf8(without_mark(body)))
 
 
-def error_of(body: bytes) -> tuple[str, str] | None:
-    """The error's type and text, or None if the body is not an error answer of this API."""
+def failure_in(body: bytes) -> StatedFailure | None:
+    """The error that a body states; None if it is not an error answer of this API."""
     try:
         return decode(body).failure
     except DECODE_ERRORS:

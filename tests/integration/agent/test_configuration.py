@@ -64,7 +64,7 @@ async def test_thirty_swaps_a_second(place: Place) -> None:
                 "edited-score",
             }
             assert await agent.failures() == {}
-            assert agent.agent.detail()[1]["configuration"]["trouble"] is None
+            assert agent.agent.ready().detail["configuration"]["trouble"] is None
     assert_on_grid(scoring.to("calm")[1:], grid=grid_of("calm"), least=3)
     # Bursts are collected for a tenth of a second, and the agent never falls behind them.
     assert len({seen.path for seen in scoring.seen}) > 5
@@ -87,7 +87,8 @@ async def test_a_directory_that_appears_late_disappears_and_returns(tmp_path: Pa
             assert (await agent.get("/readyz")).status_code == 200
             directory.rename(tmp_path / "away")
             await until(
-                lambda: agent.agent.detail()[1]["configuration"]["trouble"], what="it is missed"
+                lambda: agent.agent.ready().detail["configuration"]["trouble"],
+                what="it is missed",
             )
             assert (await agent.get("/readyz")).json()["configuration"]["trouble"][
                 "reason"
@@ -123,9 +124,9 @@ async def test_upstreams_format_runs_unchanged(place: Place) -> None:
         place.volume.put_raw((UPSTREAM % {"source": source.url, "scoring": scoring.url}).encode())
         async with place.agent() as agent:
             await until(lambda: len(scoring.seen) == 2 and place.written(), what="both ran")
-            states = agent.agent.detail
+            ready = agent.agent.ready
             await until(
-                lambda: all(scorer["state"] == "running" for scorer in states()[1]["scorers"]),
+                lambda: all(scorer["state"] == "running" for scorer in ready().detail["scorers"]),
                 what="both are counted",
             )
             assert [path.name for path in place.out.iterdir()] == ["simple-prediction-score.yaml"]
@@ -143,7 +144,7 @@ async def test_upstreams_format_runs_unchanged(place: Place) -> None:
                 samples['dynamic_scoring_requests_total{score_name="no_hub",status="success"}'] == 1
             )
             assert samples['gitops_dsf_agent_scorers{state="invalid"}'] == 1
-            problems = agent.agent.detail()[1]["configuration"]["problems"]
+            problems = agent.agent.ready().detail["configuration"]["problems"]
             assert [(problem["index"], problem["name"]) for problem in problems] == [(1, "x")]
             first = source.seen[0].query
             assert int(first["end"]) % 30 == 0

@@ -30,7 +30,7 @@ NAMED = {"scoringEndpointAuthName": "scoring-token", "scoringEndpointAuthKey": "
 
 
 def _reached(agent: RunningAgent, *, failing: int, well: int) -> bool:
-    states = [scorer["state"] for scorer in agent.agent.detail()[1]["scorers"]]
+    states = [scorer["state"] for scorer in agent.agent.ready().detail["scorers"]]
     return (states.count("failing"), states.count("running")) == (failing, well)
 
 
@@ -121,7 +121,7 @@ async def test_a_redirect_sends_no_token_to_another_host(place: Place) -> None:
             async with place.agent("--service-account-token-file", token) as agent:
                 await until(
                     lambda: (
-                        {one["reason"] for one in agent.agent.detail()[1]["scorers"]}
+                        {one["reason"] for one in agent.agent.ready().detail["scorers"]}
                         == {"redirected"}
                     ),
                     what="refused",
@@ -284,7 +284,7 @@ async def test_secrets_that_peers_quote_are_hidden_and_sent_nowhere_else(
             "--service-account-token-file", token_file, spoke=api_server
         ) as agent:
             await until(lambda: _reached(agent, failing=10, well=2), what="all were called")
-            told = [one for one in agent.agent.detail()[1]["scorers"] if one["reason"]]
+            told = [one for one in agent.agent.ready().detail["scorers"] if one["reason"]]
             of_sources = [one["message"] for one in told if not one["name"].startswith("api-")]
             assert all(message.startswith("MetricSource platform: ") for message in of_sources)
             everything = await agent.shown() + caplog.text
@@ -333,7 +333,7 @@ async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
         async with place.agent(spoke=api_server) as agent:
 
             def reasons() -> list[str]:
-                return [one["reason"] for one in agent.agent.detail()[1]["scorers"]]
+                return [one["reason"] for one in agent.agent.ready().detail["scorers"]]
 
             await until(lambda: reasons()[0] in refused and reasons()[1] == "tls", what="refused")
             assert (guarded.seen, scoring.seen) == ([], [])

@@ -99,7 +99,7 @@ def _told(agent: RunningAgent) -> tuple[str | None, int]:
     """What /readyz says of the file: the reason why it cannot be used, and how many of its entries
     cannot.
     """
-    configuration = agent.agent.detail()[1]["configuration"]
+    configuration = agent.agent.ready().detail["configuration"]
     return (configuration["trouble"] or {}).get("reason"), len(configuration["problems"])
 
 

@@ -379,7 +379,7 @@ async def test_an_entry_that_another_runs_or_that_has_no_object_is_not_told(plac
             )
             await until(lambda: _stated(hub) == ("True", "Scored"), what="published")
             assert sorted(hub.scores) == [("c1", "cpu-score"), ("c1", "last-score")]
-            problems = agent.agent.detail()[1]["configuration"]["problems"]
+            problems = agent.agent.ready().detail["configuration"]["problems"]
             assert [problem["index"] for problem in problems] == [1, 2, 3, 4, 5, 6]
             assert problems[0].keys() == {"index", "name", "reason"}
 

@@ -216,7 +216,8 @@ async def test_the_clusters_change_without_a_restart(scene: Scene) -> None:
         await scene.shows(c2=22)
         scene.place.volume.swap({"summaries": b"[]", "clusters": b'{"clusters": [{"name": "c1"'})
         await until(
-            lambda: agent.agent.detail()[1]["configuration"]["trouble"], what="it is reported"
+            lambda: agent.agent.ready().detail["configuration"]["trouble"],
+            what="it is reported",
         )
         scene.put(scene.entry(), fleet=[FleetCluster(name="c2"), *fleet("c1", "c3")])
         await scene.shows(c3=33)
@@ -330,7 +331,7 @@ async def test_a_source_that_was_never_there_is_the_reason_of_every_cluster(scen
 
 
 def names(agent: RunningAgent) -> list[str]:
-    return [one["name"] for one in agent.agent.detail()[1]["scorers"]]
+    return [one["name"] for one in agent.agent.ready().detail["scorers"]]
 
 
 def on_hub(hub: ScoreHub) -> bool:

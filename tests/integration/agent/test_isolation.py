@@ -110,7 +110,7 @@ async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(place
         flags = ["--max-bytes-in-flight", str(budget), "--request-timeout", "60"]
         async with place.agent(*flags) as agent_:
             await until(
-                lambda: all(one["lastSuccess"] for one in agent_.agent.detail()[1]["scorers"]),
+                lambda: all(one["lastSuccess"] for one in agent_.agent.ready().detail["scorers"]),
                 what="all are well, their sizes known",
             )
             hanging = True

@@ -164,7 +164,7 @@ async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_th
         await scene.scored(3)
         assert scene.api.watching == ["nodes", "pods"]
         scene.place.put(two, other)
-        await until(lambda: len(agent.agent.detail()[1]["scorers"]) == 2, what="one went")
+        await until(lambda: len(agent.agent.ready().detail["scorers"]) == 2, what="one went")
         await asyncio.sleep(10)
         asked = "GET nodes, GET nodes, GET pods, WATCH nodes, WATCH pods"
         assert ", ".join(sorted(scene.api.asked)) == asked

@@ -162,7 +162,7 @@ async def test_both_formats(place: Place) -> None:
 async def test_probes_and_requests_that_are_not_served(place: Place) -> None:
     place.put()
     async with place.agent() as agent:
-        await until(lambda: agent.agent.detail()[0], what="the file was seen")
+        await until(lambda: agent.agent.ready().is_ready, what="the file was seen")
         assert (await agent.get("/healthz")).text == "ok\n"
         assert (await agent.get("/")).status_code == 404
         port = agent.agent.server.port

@@ -231,7 +231,7 @@ def _results(count: int, *, label: str) -> Reply:
 def _reasons(agent: RunningAgent) -> dict[str, str]:
     return {
         one["scoreName"]: one["reason"]
-        for one in agent.agent.detail()[1]["scorers"]
+        for one in agent.agent.ready().detail["scorers"]
         if one["reason"]
     }
 
@@ -268,7 +268,7 @@ async def test_answers_of_scoring_apis_are_limited_by_their_text(place: Place) -
                 "long-score": "no_results",
             }
             messages = {
-                one["scoreName"]: one["message"] for one in agent.agent.detail()[1]["scorers"]
+                one["scoreName"]: one["message"] for one in agent.agent.ready().detail["scorers"]
             }
             assert "1/4 of --max-answer-bytes" in messages["large-score"]
             assert f"more than {MOST_TEXT} bytes together" in messages["wide-score"]

@@ -185,7 +185,7 @@ async def test_an_invalid_address(place: Place) -> None:
         async with place.agent() as agent:
             await until(
                 lambda: (
-                    {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"bad_url"}
+                    {one["reason"] for one in agent.agent.ready().detail["scorers"]} == {"bad_url"}
                 ),
                 what="both fail",
             )

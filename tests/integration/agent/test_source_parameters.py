@@ -116,7 +116,7 @@ async def test_a_partial_answer_fails_the_cycle_where_git_asks_for_it(place: Pla
                 f"{name}-score": {"partial_answer"} for name in PARTIAL
             }
             assert await agent.stages() == {"fetch"}
-            states = {one["name"]: one["message"] for one in agent.agent.detail()[1]["scorers"]}
+            states = {one["name"]: one["message"] for one in agent.agent.ready().detail["scorers"]}
             assert await agent.exposed() == set()
     assert "lacks data: the answer is partial (isPartial)" in states["victoriametrics"]
     assert "lacks data: receive series from Addr: thanos-store:10901" in states["thanos"]

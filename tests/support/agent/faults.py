@@ -108,7 +108,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
 def _failing(agent: RunningAgent) -> dict[str, str]:
     return {
         scorer["scoreName"]: scorer["reason"]
-        for scorer in agent.agent.detail()[1]["scorers"]
+        for scorer in agent.agent.ready().detail["scorers"]
         if scorer["reason"]
     }
 

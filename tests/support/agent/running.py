@@ -106,7 +106,7 @@ class RunningAgent:
 
     def scorer(self) -> dict[str, Any]:
         """The first scorer in /readyz, or empty values before the file was read."""
-        scorers: list[dict[str, Any]] = self.agent.detail()[1]["scorers"]
+        scorers: list[dict[str, Any]] = self.agent.ready().detail["scorers"]
         return {"state": None, "reason": None, "message": "", "failures": 0} | (
             scorers[0] if scorers else {}
         )
