@@ -229,6 +229,9 @@ class MultiKueueController:
         self._pauses.worked(config)
         self._report.shown(config, order.names, order.left_out)
         self._report.left_out(owner, order)
+        if inputs.due_at <= inputs.now:
+            # The list is as it should be now, and whatever changes that does so at any time.
+            return INTERVAL_SECONDS
         return max(CONFLICT_SECONDS, inputs.due_at - inputs.now)
 
     def _debounce_seconds(self, claim: ConfigClaim) -> float:

@@ -9,12 +9,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from gitops_dsf.reconciler.loop import INTERVAL_SECONDS
 from tests.integration.reconciler.multikueue.kueuehub import (
     CONFIG,
     CONFIGS,
     MANAGED_BY,
     NAMESPACE,
     OURS,
+    REORDER_SECONDS,
     KueueHub,
     leading,
 )
@@ -84,6 +86,22 @@ async def test_when_the_score_turns_the_next_job_goes_elsewhere_and_the_first_on
             assert hub.where("first") == "a"
             assert replica.metric("multikueue_reorders_total", config=CONFIG) == 2
         assert hub.killed == []
+        assert hub.broken == []
+
+
+async def test_a_list_that_is_right_is_looked_at_every_ten_seconds() -> None:
+    async with KueueHub() as hub:
+        hub.fleet(a=80, b=50)
+        async with leading(hub):
+            await listed(hub, "a b")
+            # Until the list may be ordered again.
+            await asyncio.sleep(REORDER_SECONDS)
+            hub.asked.clear()
+            await asyncio.sleep(600)
+            assert 55 <= hub.asked.count(f"GET {CONFIGS}/{CONFIG}") <= 61
+            hub.score("b", 95)
+            await asyncio.sleep(INTERVAL_SECONDS + 1)
+            assert hub.listed() == ["b", "a"]
         assert hub.broken == []
 
 
