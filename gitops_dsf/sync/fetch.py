@@ -7,9 +7,9 @@ when to ask next.
 
 import asyncio
 import http
-import itertools
 import ssl
 import time
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -88,10 +88,9 @@ class Fetcher:
         self._limits = limits or FetchLimits()
         self._connect_to = connect_to
         self._admission = asyncio.Semaphore(self._limits.concurrent)
-        context = trust or httpx.create_ssl_context()
-        count = min(LANES, self._limits.concurrent)
-        self._lanes = [self._lane(context) for _ in range(count)]
-        self._next_lane = itertools.cycle(self._lanes)
+        self._trust = trust or httpx.create_ssl_context()
+        self._lanes = deque[httpx.AsyncClient]()
+        """The one that was used last is at the end."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -146,11 +145,19 @@ class Fetcher:
             headers={"User-Agent": USER_AGENT, "Accept": "application/json", **answers.IDENTITY},
         )
 
+    def _next_lane(self) -> httpx.AsyncClient:
+        """A new one until there are LANES, because most fetchers read few pages."""
+        if len(self._lanes) < min(LANES, self._limits.concurrent):
+            self._lanes.append(self._lane(self._trust))
+        else:
+            self._lanes.rotate(-1)
+        return self._lanes[-1]
+
     @asynccontextmanager
     async def _lane_for(self, trust: ssl.SSLContext | None) -> AsyncIterator[httpx.AsyncClient]:
         """Connections with a client certificate or a private CA are nobody else's."""
         if trust is None:
-            yield next(self._next_lane)
+            yield self._next_lane()
         else:
             async with self._lane(trust) as lane:
                 yield lane
