@@ -3,5 +3,5 @@
 `install` applies only what Argo CD does not apply itself: the health checks, and the AppProjects
 and Applications of rendered/argocd. Everything else comes from git. A second field owner of it
 would keep fields alive that git no longer has. `uninstall` finds objects by their labels, so it
-needs no repository.
+needs no repository; `whatstays` says what it leaves to people.
 """

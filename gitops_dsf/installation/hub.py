@@ -30,6 +30,8 @@ except ImportError as error:
     ) from error
 
 Manifest = dict[str, Any]
+MAX_REQUESTS: Final = 32
+"""Changes of objects that are sent at the same time."""
 DRY_RUN: Final = {"dryRun": "All"}
 """The parameters of a request that the API server validates and does not store."""
 EMPTY: Final[tuple[object, ...]] = (None, False, "", [], {})

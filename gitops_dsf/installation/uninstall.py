@@ -6,7 +6,7 @@ change a decision goes after them. Running it again finishes what a first run co
 
 It does not touch what others may use: namespaces, CustomResourceDefinitions, AppProjects with other
 Applications, Secrets, documents that were copied from the repository, and MultiKueueConfigs, which
-jobs need. `_report_what_stays` lists them.
+jobs need. `whatstays` lists them.
 """
 
 import time
@@ -14,65 +14,48 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final
 
-from dsf_wire.constants import (
-    AGENT_MANAGER,
-    AGENT_NAMESPACE,
-    GENERATOR_MANAGER,
-    MANAGED_BY_LABEL,
-    SCORE_GROUP,
-)
+from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.applications import prunes
 from gitops_dsf.hub.names import (
     APPLICATION_LABEL,
-    MAINTENANCE_TAINT,
     MOVES_CONFIGMAP,
-    OCM_GROUP,
     PART_OF_LABEL,
     RECONCILER,
     STATUS_CONFIGMAP,
 )
-from gitops_dsf.hub.namespaces import owner_on_every_hub
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.hub.resources import KUEUE_GROUP
 from gitops_dsf.installation.hub import (
-    ConflictError,
+    MAX_REQUESTS,
     ForbiddenError,
+    Manifest,
     Served,
     WritableHub,
     object_text,
     report,
 )
+from gitops_dsf.installation.maintenancetaints import tainted_clusters, untaint
+from gitops_dsf.installation.objectkinds import (
+    ADDON,
+    APPLICATION,
+    APPLICATION_SET,
+    CONFIGMAP,
+    DEFINITION,
+    DEPLOYMENT,
+    LEASE,
+    PROJECT,
+    SCORE,
+    WORK,
+    GroupKind,
+    names_of,
+)
+from gitops_dsf.installation.whatstays import what_stays
 from gitops_dsf.render.argocd import rendered_kinds
-from gitops_dsf.schema.crd import crds
-from gitops_dsf.wording import names_text, plural
-
-Manifest = dict[str, Any]
-
-
-class GroupKind(NamedTuple):
-    """A kind of objects, without its version."""
-
-    group: str
-    kind: str
-
+from gitops_dsf.wording import names_text
 
 OURS: Final = f"{MANAGED_BY_LABEL}={GENERATOR_MANAGER},{PART_OF_LABEL}=gitops-dsf"
-APPLICATION: Final = GroupKind("argoproj.io", "Application")
-APPLICATION_SET: Final = GroupKind("argoproj.io", "ApplicationSet")
-PROJECT: Final = GroupKind("argoproj.io", "AppProject")
-DEPLOYMENT: Final = GroupKind("apps", "Deployment")
-ADDON: Final = GroupKind("addon.open-cluster-management.io", "ManagedClusterAddOn")
-WORK: Final = GroupKind("work.open-cluster-management.io", "ManifestWork")
-LEASE: Final = GroupKind("coordination.k8s.io", "Lease")
-CONFIGMAP: Final = GroupKind("", "ConfigMap")
-SCORE: Final = GroupKind(SCORE_GROUP, "AddOnPlacementScore")
-CLUSTER: Final = GroupKind(OCM_GROUP, "ManagedCluster")
-MULTIKUEUE_CONFIG: Final = GroupKind(KUEUE_GROUP, "MultiKueueConfig")
-DEFINITION: Final = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
-
 KEPT: Final = frozenset({GroupKind("", "Namespace"), DEFINITION})
 """Deleting one of these deletes what others have in it."""
 FIRST: Final = (APPLICATION, DEPLOYMENT, APPLICATION_SET)
@@ -87,8 +70,6 @@ TRACKING: Final = "argocd.argoproj.io/tracking-id"
 """The annotation with which Argo CD marks what it applies; the Application is before the colon."""
 FLUX: Final = "kustomize.toolkit.fluxcd.io/name"
 """The label with which Flux marks what a Kustomization applies."""
-MAX_REQUESTS: Final = 32
-"""Deletions at the same time."""
 POLL_SECONDS: Final = 2.0
 """Between two looks at what OCM still removes."""
 POLICY_POLLS: Final = 30
@@ -97,8 +78,6 @@ POLICY_POLL_SECONDS: Final = 0.5
 API servers take up changed policies once a second (Kubernetes 1.37.2,
 apiserver/pkg/admission/plugin/policy/generic/policy_source.go).
 """
-MAX_CONFLICTS: Final = 5
-"""How often the taints of a cluster are read again because somebody else wrote the cluster."""
 
 
 class UninstallError(HubError):
@@ -139,7 +118,7 @@ class Uninstaller:
         self._refuse_what_comes_back()
         self._copied = sorted(self._copied_documents())
         self._of_reconciler = self._created_by_reconciler()
-        self._tainted = self._tainted_clusters()
+        self._tainted = tainted_clusters(self.hub)
         if not any((*self._labelled.values(), *self._of_reconciler.values(), self._tainted)):
             report("no object of gitops-dsf is on this hub")
         self._drop_finalizers()
@@ -161,7 +140,7 @@ class Uninstaller:
         self._keep_used_projects()
         self._remove(PROJECT)
         self._remove_what_the_reconciler_created()
-        self._untaint_clusters()
+        untaint(self.hub, self._tainted)
         self._release_health_checks()
         self._report_what_stays()
 
@@ -330,58 +309,6 @@ class Uninstaller:
                 return
         self.hub.delete(path)
 
-    def _tainted_clusters(self) -> list[str]:
-        """The clusters that a maintenance closed. Nobody else opens them again."""
-        served = self.hub.kind(CLUSTER.group, kind=CLUSTER.kind)
-        if served is None:
-            return []
-        self._served.setdefault(CLUSTER, served)
-        names = []
-        for cluster in self.hub.list(served.path()):
-            if len(_other_taints(cluster)) < len(_taints(cluster)):
-                names.append(cluster["metadata"]["name"])
-        return names
-
-    def _untaint_clusters(self) -> None:
-        """Takes the taint of maintenance off the clusters."""
-        if not self._tainted:
-            return
-        if not self.hub.dry_run:
-            with ThreadPoolExecutor(MAX_REQUESTS) as threads:
-                list(threads.map(self._untaint, self._tainted))
-        names = names_text([f"ManagedCluster {name}" for name in self._tainted])
-        if self.hub.dry_run:
-            report(
-                f"{names}: the taint {MAINTENANCE_TAINT} would be removed, so that applications may"
-                " be placed there"
-            )
-        else:
-            report(
-                f"{names}: the taint {MAINTENANCE_TAINT} removed, so that applications may be"
-                " placed there"
-            )
-
-    def _untaint(self, name: str) -> None:
-        """Writes the list of taints as it was read: OCM writes the same list."""
-        path = self._served[CLUSTER].path(name=name)
-        for attempt in range(1, MAX_CONFLICTS + 1):
-            cluster = self.hub.live(path)
-            if cluster is None:
-                return
-            # Each other taint stays word for word, because OCM refuses another timeAdded
-            # (docs/contributing/behaviour.md#taints-that-ocm-sets).
-            others = _other_taints(cluster)
-            # With the version, the hub answers 409 if OCM wrote a taint of its own in between.
-            version = cluster["metadata"].get("resourceVersion")
-            change = {"metadata": {"resourceVersion": version}, "spec": {"taints": others or None}}
-            try:
-                self.hub.merge(path, change)
-            except ConflictError:
-                if attempt == MAX_CONFLICTS:
-                    raise
-            else:
-                return
-
     def _release_health_checks(self) -> None:
         """Gives up our fields of Argo CD's ConfigMap.
 
@@ -409,94 +336,17 @@ class Uninstaller:
         """Reports what is not removed, and why."""
         report("")
         report("What stays")
-        for line in self._remaining():
+        for line in self._used_projects:
             report(f"  {line}")
-
-    def _remaining(self) -> Iterator[str]:
-        yield from self._used_projects
-        generated = self._generated_applications()
-        if generated and not self.with_applications:
-            names = _names(APPLICATION, generated)
-            delete = self.hub.command("gitops-dsf", "uninstall", "--delete-applications")
-            yield (
-                f"{names}: they run on where they are, and nothing moves them any more."
-                f" `{delete}` deletes them with their workloads"
-            )
-        yield from self._orders_of_jobs()
-        if self._copied:
-            yield (
-                f"{names_text(self._copied)}: copied from your repository, and may be used by"
-                " others"
-            )
-        definitions = self._definitions()
-        if definitions:
-            delete = self.hub.command("kubectl", "delete", "crd", *definitions)
-            yield (
-                f"CustomResourceDefinition {' and '.join(definitions)}: deleting them deletes"
-                f" every object of these kinds, also those of others: {delete}"
-            )
-        label = f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"
-        count = self._count_scores(label)
-        if count:
-            delete = self.hub.command(
-                "kubectl", "delete", "addonplacementscores", "-A", "-l", label
-            )
-            yield (
-                f"{plural(count, 'AddOnPlacementScore')}: Placements ignore them once they expire."
-                f" To delete them: {delete}"
-            )
-        yield self._hub_namespace_stays()
-        yield (
-            f"Namespace {AGENT_NAMESPACE} on the managed clusters: it holds Secrets that people"
-            " created"
+        remaining = what_stays(
+            self.hub,
+            hub_namespace=self.hub_namespace,
+            argocd_namespace=self.argocd_namespace,
+            running=() if self.with_applications else self._generated_applications(),
+            copied=self._copied,
         )
-        yield "the fleet repository and its branches"
-
-    def _hub_namespace_stays(self) -> str:
-        """Why the hub namespace stays: people put Secrets there, or it belongs to others."""
-        name = self.hub_namespace
-        if name == self.argocd_namespace or owner_on_every_hub(name) is not None:
-            return f"Namespace {name} with its Secrets: others use it, too"
-        delete = self.hub.command("kubectl", "delete", "namespace", name)
-        return (
-            f"Namespace {name}: it holds Secrets that people created. To delete it with everything"
-            f" in it: {delete}"
-        )
-
-    def _orders_of_jobs(self) -> Iterator[str]:
-        """The MultiKueueConfigs of the reconciler. A job needs the one of its AdmissionCheck."""
-        served = self.hub.kind(MULTIKUEUE_CONFIG.group, kind=MULTIKUEUE_CONFIG.kind)
-        if served is None:
-            return
-        configs = self.hub.list(served.path(), labels=f"{MANAGED_BY_LABEL}={RECONCILER}")
-        if configs:
-            names = [str(config["metadata"]["name"]) for config in configs]
-            delete = self.hub.command("kubectl", "delete", "multikueueconfigs", *names)
-            yield (
-                f"{_names(MULTIKUEUE_CONFIG, configs)}: jobs go on by the last order. When no"
-                f" AdmissionCheck names them any more: {delete}"
-            )
-
-    def _definitions(self) -> list[str]:
-        """The CustomResourceDefinitions on the hub that are ours.
-
-        Those of another program have the same names, and no label of ours.
-        """
-        served = self.hub.kind(DEFINITION.group, kind=DEFINITION.kind)
-        if served is None:
-            return []
-        ours: list[str] = []
-        for definition in crds():
-            name = definition["metadata"]["name"]
-            live = self.hub.live(served.path(name=name))
-            labels = (live or {}).get("metadata", {}).get("labels") or {}
-            if labels.get(MANAGED_BY_LABEL) == GENERATOR_MANAGER:
-                ours.append(name)
-        return ours
-
-    def _count_scores(self, label: str) -> int:
-        served = self.hub.kind(SCORE.group, kind=SCORE.kind)
-        return 0 if served is None else len(self.hub.list(served.path(), labels=label))
+        for line in remaining:
+            report(f"  {line}")
 
     def _path(self, kind: GroupKind, manifest: Manifest) -> str:
         metadata = manifest["metadata"]
@@ -508,13 +358,9 @@ class Uninstaller:
         if not manifests:
             return
         if self.hub.dry_run:
-            report(f"{_names(kind, manifests)}: would be deleted")
+            report(f"{names_of(kind, manifests)}: would be deleted")
         else:
-            report(f"{_names(kind, manifests)}: deleted")
-
-
-def _names(kind: GroupKind, manifests: Iterable[Manifest]) -> str:
-    return names_text([object_text(kind.kind, manifest) for manifest in manifests])
+            report(f"{names_of(kind, manifests)}: deleted")
 
 
 def _is_ours(manager: Manifest) -> bool:
@@ -528,12 +374,3 @@ def _places(manifests: Iterable[Manifest]) -> set[tuple[str | None, str]]:
         metadata = manifest["metadata"]
         keys.add((metadata.get("namespace"), metadata["name"]))
     return keys
-
-
-def _other_taints(cluster: Manifest) -> list[Manifest]:
-    """The taints without that of maintenance, as they were read."""
-    return [taint for taint in _taints(cluster) if taint.get("key") != MAINTENANCE_TAINT]
-
-
-def _taints(cluster: Manifest) -> list[Manifest]:
-    return (cluster.get("spec") or {}).get("taints") or []

@@ -5,18 +5,9 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from gitops_dsf.hub.pace import MAX_DEMAND
-from gitops_dsf.repository.model.base import (
-    Authored,
-    DnsLabel,
-    LabelSelector,
-)
+from gitops_dsf.repository.model.base import Authored, DnsLabel, LabelSelector
 from gitops_dsf.repository.model.external_scores import AddOnScore
-from gitops_dsf.repository.model.field_rules import (
-    FieldRule,
-    Ruled,
-    given,
-    having,
-)
+from gitops_dsf.repository.model.field_rules import FieldRule, Ruled, given, having
 
 # The CRD of Placements (OCM 1.2.1) refuses other weights.
 Weight = Annotated[int, Field(ge=-10, le=10)]

@@ -4,12 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gitops_dsf.repository.model.base import (
-    PRODUCT_API,
-    Authored,
-    DnsLabel,
-    Metadata,
-)
+from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, Metadata
 from gitops_dsf.repository.model.ranking import Ranking, SharedPlacementRules
 
 

@@ -81,7 +81,7 @@ def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(
     ]
     assert hub.bodies["DELETE ApplicationSet guestbook"]["propagationPolicy"] == "Orphan"
     assert hub.bodies["PATCH Application gitops-dsf-platform"] == {"metadata": {"finalizers": None}}
-    assert "Application argocd/guestbook-cluster1: they run on where they are" in done.stdout
+    assert "Application argocd/guestbook-cluster1: they keep running where they are" in done.stdout
     assert [item["metadata"]["name"] for item in hub.items(PATHS["Service"])] == [
         "of-somebody-else"
     ]
@@ -97,7 +97,7 @@ def test_placed_applications_are_deleted_on_request(hub: ApiServer, run: Run) ->
     told = run(hub, "uninstall", "--delete-applications", "--dry-run")
     assert "AppProject argocd/gitops-dsf: would be deleted" in told.stdout
     assert "Application argocd/guestbook-cluster1: would be deleted" in told.stdout
-    assert "they run on where they are" not in told.stdout
+    assert "they keep running where they are" not in told.stdout
     done = run(hub, "uninstall", "--delete-applications")
     assert done.returncode == 0
     assert "DELETE Application guestbook-cluster1" in hub.writes
