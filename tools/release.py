@@ -59,7 +59,7 @@ def image(name: str, *, out: Path, base: str, architecture: str, epoch: int) -> 
     # Never pulled: a registry must not answer for an image that was just built.
     container = run("buildah", "from", "--pull-never", tag).strip()
     try:
-        # Asked inside of the image, because only there it is known what was installed.
+        # Asked inside the image, because only there it is known what was installed.
         packages = run("buildah", "run", container, f"{IMAGES[name]}/bin/python", "-c", _COMPONENTS)
     finally:
         run("buildah", "rm", container)

@@ -52,7 +52,7 @@ def groups(front_page: str) -> Mapping[str, list[str]]:
 def sources(*, repository: str | None = REPOSITORY) -> Mapping[str, str]:
     """The Markdown of each page of the site.
 
-    The front page and that of the fields have the navigation, and links to files outside of the
+    The front page and that of the fields have the navigation, and links to files outside the
     folder lead to the source repository, once it is published.
     """
     fields = reference_pages()

@@ -200,12 +200,12 @@ def _unused(path: Path, span: Span | None, unused: Sequence[str]) -> str:
     if span is None:
         return (
             f"{path} has no samples of more than one moment. Used: {', '.join(unused)}. The others"
-            " are outside of the span, of clusters that are not asked for, or not the last ones"
+            " are outside the span, of clusters that are not asked for, or not the last ones"
             " before a point"
         )
     return (
         f"{path} has samples from {timestamp_of(span.start)} to {timestamp_of(span.end)}. Used:"
-        f" {', '.join(unused)}. The others are outside of the span, of clusters that are not asked"
+        f" {', '.join(unused)}. The others are outside the span, of clusters that are not asked"
         " for, or not the last ones before a point"
     )
 

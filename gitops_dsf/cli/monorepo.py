@@ -87,7 +87,7 @@ def place_of(target: Path) -> FleetPlace:
         is_around = top is None or parent.is_relative_to(top)
         if is_around and (parent / SETTINGS_FILE).is_file():
             raise UsageError(
-                f"{target} would be inside of the fleet repository {parent}, whose {SETTINGS_FILE}"
+                f"{target} would be inside the fleet repository {parent}, whose {SETTINGS_FILE}"
                 " does not count for it: name a folder outside of that one"
             )
     if top is None or top == real or _is_ignored(real, top):
@@ -139,7 +139,7 @@ def _workflow(text: str, path: str, place: FleetPlace, name: str) -> str:
 
 
 def _owners(text: str, place: FleetPlace, name: str) -> str:
-    """Owners of the folder's files, and of the workflow, which alone is outside of the folder."""
+    """Owners of the folder's files, and of the workflow, which alone is outside the folder."""
     before, _, after = text.partition("/.github/")
     workflow = f"/.github/workflows/gitops-dsf-{name}.yaml"
     return _OWNED.sub(f"/{place.folder}/", before) + workflow + after

@@ -193,7 +193,7 @@ def mended(text: str, findings: Iterable[Diagnostic]) -> MendedText:
     file = YamlFile(text)
 
     def order(finding: Diagnostic) -> tuple[bool, int, int, str]:
-        # What is inside of a renamed field is edited by its present path, so it comes before the
+        # What is inside a renamed field is edited by its present path, so it comes before the
         # rename. A field that is added is named by the path that it has after all renames, so it
         # comes last.
         first = finding.edits[0]

@@ -64,7 +64,7 @@ class PacedTerm(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class VerifiedBy(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A score that must be good on the new cluster before the old copy goes."""
+    """A score that must be good on the new cluster before the old copy is deleted."""
 
     scorer: str
     """Name of the DynamicScorer, for people."""

@@ -106,7 +106,7 @@ class CheckedFleet:
 
     @property
     def placement_namespaces(self) -> tuple[str, ...]:
-        """Namespaces of ScoredPlacements outside of the Argo CD namespace, sorted."""
+        """Namespaces of ScoredPlacements outside the Argo CD namespace, sorted."""
         namespaces = {placement.namespace for placement in self.placements}
         # In Argo CD's own namespace the reconciler has these rights anyway.
         namespaces.discard(self.repository.spec.argocd.namespace)

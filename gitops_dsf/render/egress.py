@@ -17,7 +17,7 @@ from gitops_dsf.repository.model.agent import Egress
 from gitops_dsf.urls.defaults import RECEIVER_ORIGIN
 from gitops_dsf.urls.hosts import is_in_cluster
 
-# Policies do not apply inside of a pod, where the receiver for OpenTelemetry metrics is.
+# Policies do not apply inside a pod, where the receiver for OpenTelemetry metrics is.
 _LOOPBACK: Final = urlsplit(RECEIVER_ORIGIN).hostname
 
 # The DNS pods of OpenShift listen on the second one.

@@ -25,7 +25,7 @@ NAME: Final = HUB_SCORER
 
 
 def hub_scorer(fleet: CheckedFleet) -> Iterator[Object]:
-    """Its objects outside of the clusters' namespaces; none if no scorer runs on the hub."""
+    """Its objects outside the clusters' namespaces; none if no scorer runs on the hub."""
     scoring = fleet.hub_scoring
     if scoring is None:
         return

@@ -123,7 +123,7 @@ def prometheus_log_format(settings: Agent) -> str:
 def filled(file: str, **values: Any) -> list[Object]:  # noqa: ANN401 - plain data
     """The objects of a file of manifests/, with our labels.
 
-    `${name}` alone becomes the value of that name, and inside of a text its text. Where the value
+    `${name}` alone becomes the value of that name, and inside a text its text. Where the value
     is None the field or item goes. A list as an item becomes items.
 
     The objects share what has no hole, so nothing inside of them may be changed.

@@ -45,7 +45,7 @@ def reconciler(
 ) -> Iterator[Object]:
     """The objects of rendered/reconciler.
 
-    `placement_namespaces` are those of ScoredPlacements outside of the Argo CD namespace,
+    `placement_namespaces` are those of ScoredPlacements outside the Argo CD namespace,
     `inventory` the digests of clusters.
     """
     # Disabled, the account alone is left, without rights: Argo CD never prunes a directory to

@@ -194,14 +194,14 @@ class Repository:
     def commit(self, revision: str) -> str | None:
         """The commit of a revision; None if there is none.
 
-        Raises RevisionError outside of a repository.
+        Raises RevisionError outside a repository.
         """
         return self.commits([revision])[0]
 
     def commits(self, revisions: Sequence[str]) -> list[str | None]:
         """The commit of each revision; None for one that there is not. Git is started once.
 
-        Raises RevisionError outside of a repository.
+        Raises RevisionError outside a repository.
         """
         # A revision comes from the command line. It may begin like an option, and git looks for
         # none in its input, of which each line is a revision. ^{commit} makes a tag the commit

@@ -2,7 +2,7 @@
 
 The template of a generator is laid over that of its ApplicationSet, field by field: what it leaves
 empty comes from there (applicationset/generators/generator_spec_processor.go of Argo CD 3.6.1,
-mergeGeneratorTemplate). The templates of generators inside of a matrix or a merge are not read.
+mergeGeneratorTemplate). The templates of generators inside a matrix or a merge are not read.
 """
 
 import re

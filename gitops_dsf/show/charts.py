@@ -189,7 +189,7 @@ class Chart:
         return LEFT + part * (WIDTH - LEFT - RIGHT)
 
     def _y(self, value: float) -> float:
-        # SVG counts from the top down. What is outside of the scale is drawn at its edge.
+        # SVG counts from the top down. What is outside the scale is drawn at its edge.
         part = (value - self.low) / (self.high - self.low)
         return self._bottom - min(max(part, 0.0), 1.0) * (self._bottom - TOP)
 
@@ -317,7 +317,7 @@ def _alike(name: str, other: str) -> int:
 
 
 def _apart(heights: Sequence[float], *, low: float, high: float) -> list[float]:
-    """Moves sorted positions down to keep the gap, then up if they are outside of the chart."""
+    """Moves sorted positions down to keep the gap, then up if they are outside the chart."""
     apart: list[float] = []
     least = low
     for height in heights:

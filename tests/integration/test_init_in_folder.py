@@ -34,7 +34,7 @@ class Mono:
         return made.stdout + made.stderr
 
     def files(self) -> set[str]:
-        """Files outside of the fleet's folder that git does not have yet."""
+        """Files outside the fleet's folder that git does not have yet."""
         listed = git("ls-files", "--others", "--exclude-standard", folder=self.top).splitlines()
         return {path for path in listed if not path.startswith(f"{FOLDER}/")}
 
@@ -334,7 +334,7 @@ def test_a_fleet_inside_of_a_fleet_is_refused(tmp_path: Path, folder: str) -> No
     before = sorted(tmp_path.rglob("*"))
     done = gitops_dsf("init", folder, *ALL, cwd=tmp_path / "outer")
     assert done.returncode == 2
-    assert f"{folder} would be inside of the fleet repository {tmp_path / 'outer'}" in done.stderr
+    assert f"{folder} would be inside the fleet repository {tmp_path / 'outer'}" in done.stderr
     assert "name a folder outside of that one" in done.stderr
     assert sorted(tmp_path.rglob("*")) == before
     beside = gitops_dsf("init", "../second", *ALL, cwd=tmp_path / "outer")

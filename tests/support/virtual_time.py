@@ -134,7 +134,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 def wall() -> float:
-    """Unix time of the running loop, for servers; outside of a virtual loop the real time."""
+    """Unix time of the running loop, for servers; outside a virtual loop the real time."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:

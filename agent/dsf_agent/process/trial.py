@@ -1,4 +1,4 @@
-"""One cycle of one scorer outside of a cluster, for `gitops-dsf scorer try`. It publishes nothing.
+"""One cycle of one scorer outside a cluster, for `gitops-dsf scorer try`. It publishes nothing.
 
 The stages, bounds and time-outs are those of `run`. Only the place differs: the caller names the
 metric source, and there is no cluster whose Secrets could be read.

@@ -5,7 +5,7 @@ writes gigabytes stops every application of the hub. Such a template has a large
 loops inside of loops. So this counts numbers, and estimates nothing else: a call gives as much as
 its arguments have, and what its numbers ask for.
 
-What grows in another way is not found: a variable that doubles inside of a range, or a replacement
+What grows in another way is not found: a variable that doubles inside a range, or a replacement
 that is longer than what it replaces, time and again.
 """
 

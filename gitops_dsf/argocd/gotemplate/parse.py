@@ -84,7 +84,7 @@ class _Parser:
                 self._take()
                 if not self._loops:
                     raise TemplateError(
-                        f"{word.value} is outside of a range", word.offset, "remove it"
+                        f"{word.value} is outside a range", word.offset, "remove it"
                     )
                 self._close(word)
             # Everything else is an action that writes, or declares a variable.

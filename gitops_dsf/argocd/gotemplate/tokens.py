@@ -30,7 +30,7 @@ _SPACE: Final = re.compile(r"[ \t\r\n](?:(?![ \t\r\n]-\}\})[ \t\r\n])*")
 _STRING: Final = re.compile(r"""(["'])(?:\\[^\n]|(?!\1)[^\\\n])*\1|`[^`]*`""")
 _NUMBER: Final = re.compile(r"[+-]?[0-9.][0-9a-zA-Z_.+]*|[+-]")
 _INSIDE: Final = re.compile(r"(?<![\w)])\.(\w+)\.(\w[\w.]*)$")
-"""A name inside of a parameter."""
+"""A name inside a parameter."""
 _NAME: Final = re.compile(r"[\w./-]*")
 _MAX_NAME: Final = 320
 """Characters of a name that a hint repeats: those of the longest label."""

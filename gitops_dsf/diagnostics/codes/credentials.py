@@ -132,7 +132,7 @@ TOKEN_OUTSIDE = FindingCode(
     Severity.WARNING,
     "token for an outside host that is not allowed",
     explanation="""
-        The scorer sends a Secret of every cluster to a host outside of the clusters, and
+        The scorer sends a Secret of every cluster to a host outside the clusters, and
         gitops-dsf.yaml does not allow that host. The author of a scorer writes the host; the
         owners of gitops-dsf.yaml allow it in `spec.allowedTokenHosts`. The host of `tokenURL`
         needs an entry, too, and with `spec.reconciler.configCredentials` so does that of a

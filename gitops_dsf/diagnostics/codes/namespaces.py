@@ -143,7 +143,7 @@ PLACEMENT_NAMESPACE = FindingCode(
 WRONG_NAMESPACE = FindingCode(
     "DSF401",
     Severity.ERROR,
-    "object outside of the Argo CD namespace",
+    "object outside the Argo CD namespace",
     explanation="""
         Argo CD's generator looks for decisions in its own namespace only. An ApplicationSet, or
         a Placement that an ApplicationSet follows, in another namespace generates nothing.

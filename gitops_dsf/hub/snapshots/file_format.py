@@ -166,7 +166,7 @@ class HubSnapshot(
                 else:
                     yield name, len(msgspec.json.decode(raw, type=dict[Name, msgspec.Raw]))
             except msgspec.ValidationError as error:
-                # The path of the error is inside of the table.
+                # The path of the error is inside the table.
                 problem = problem_of(error).replace(" at `", f" at `scores.{name}")
                 raise SnapshotError(f"{place}: HubSnapshot: {problem}") from error
 

@@ -106,9 +106,9 @@ class Proxy(Authored):
     https_proxy: str | None = None
     """Proxy for https URLs: the API servers of the hub and of the cluster are among them."""
     no_proxy: str = ""
-    """What is called directly: names with their subdomains, addresses and ranges, with commas
-    between them. The network of the cluster's Services must be there: the agent calls its own API
-    server by address.
+    """What is called directly: names with their subdomains, addresses and ranges, separated by
+    commas. The network of the cluster's Services must be among them, because the agent calls its
+    own API server by address.
     """
 
     @property
@@ -133,7 +133,9 @@ class Proxy(Authored):
             if url is None:
                 continue
             if "@" in url:
-                msg = f"{name} holds a user or a password, and everybody can read this repository"
+                msg = (
+                    f"{name} holds a user or a password, which anyone with this repository can read"
+                )
                 raise FieldError(msg, name)
             if "://" not in url or not is_web_url(url):
                 msg = (
@@ -220,10 +222,10 @@ class RolloutResources(Authored):
 
 
 class AgentRollout(Authored):
-    """What is different for the agents of some clusters: a new version, or other nodes."""
+    """Settings of the agents of some clusters, such as a new version or other nodes."""
 
     cluster_selector: LabelSelector
-    """Clusters that it is for, by labels of the inventory."""
+    """Clusters that the entry is for, by labels of the inventory."""
     image: Image | None = None
     """Container image, preferably pinned by digest."""
     image_pull_secrets: PullSecrets | None = None
@@ -261,8 +263,8 @@ class Agent(Authored):
     image: Image = DEFAULT_IMAGE
     """Container image, preferably pinned by digest. No registry has the default (DSF191)."""
     rollout: list[AgentRollout] = []
-    """What is different on some clusters. For each field counts the first entry that selects the
-    cluster and has the field; what no entry says is as in spec.agent.
+    """What is different on some clusters. Each field comes from the first entry that selects the
+    cluster and has the field, or else from spec.agent.
     """
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
@@ -299,8 +301,8 @@ class HubResources(Resources):
 
 
 class HubScorer(Authored):
-    """The hub scorer's Deployment, which runs scorers with runsOn: Hub. It is rendered when there
-    is one.
+    """The hub scorer's Deployment, which runs scorers with runsOn: Hub. It is rendered if there is
+    such a scorer.
     """
 
     image: Image | None = None

@@ -97,7 +97,7 @@ class PlacementRules(Authored):
     cluster_selector: LabelSelector | None = None
     """Labels that a cluster must have."""
     tolerations: list[Toleration] = []
-    """Taints that are tolerated; OCM taints unreachable clusters."""
+    """Taints that are tolerated. OCM taints unreachable clusters."""
 
 
 class SharedPlacementRules(PlacementRules):
@@ -123,7 +123,9 @@ BuiltInPrioritizer = Literal["Balance", "ResourceAllocatableCPU", "ResourceAlloc
 
 def _no_steady(name: object) -> object:
     if name == "Steady":
-        raise ValueError("Steady is what stickiness renders: remove this entry, write stickiness")
+        raise ValueError(
+            "stickiness renders the prioritizer Steady: remove this entry, and write stickiness"
+        )
     return name
 
 
@@ -140,7 +142,7 @@ class Score(Ruled):
             json={"oneOf": [given("scorer"), given("addOn"), given("builtIn")]},
         ),
         FieldRule(
-            message="demand is of a score that measures load, and a built-in prioritizer measures"
+            message="demand needs a score that measures load, and a built-in prioritizer measures"
             " none",
             holds=lambda score: score.built_in is None or not score.demand,
             path=("demand",),

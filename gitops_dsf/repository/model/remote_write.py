@@ -65,7 +65,7 @@ class RemoteWrite(Authored):
 
     @model_validator(mode="after")
     def _can_send(self) -> Self:
-        # The receiver is outside of the cluster, where a token of the cluster's API server is
+        # The receiver is outside the cluster, where a token of the cluster's API server is
         # worth nothing.
         if self.auth is not None and self.auth.service_account_token:
             msg = "remote write has no token of a pod: name a Secret with auth.tokenSecretRef"

@@ -162,19 +162,19 @@ class FleetRepositorySpec(Authored):
     output: Output = Output()
     """Where the rendered tree is stored, and in how many directories."""
     allowed_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
-    """Hosts (shell-style globs) to which metrics may be sent: by a lock, besides the hosts that the
-    scorer names, and outside of the clusters.
+    """Hosts (shell-style globs) to which metrics may be sent although only a lock names them, or
+    although they are outside the clusters.
     """
     allowed_token_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
-    """Hosts (shell-style globs) outside of the managed clusters that scorers may send tokens to.
+    """Hosts (shell-style globs) outside the managed clusters to which scorers may send tokens.
     Services of the cluster need no entry.
     """
-    # A tag can be moved by everybody who may push to the registry.
+    # A tag can be moved by anyone who can push to the registry.
     require_image_digests: bool = False
     """Whether the images of agent and reconciler must be named by digest (`NAME@sha256:...`)."""
     allow_unmatched_selectors: bool = False
-    """Whether a scorer or an application that no cluster of the inventory matches is a warning, and
-    no error. For fleets whose clusters join later.
+    """Whether a scorer or an application that no cluster of the inventory matches is a warning
+    instead of an error, for fleets with clusters that join later.
     """
 
     @property

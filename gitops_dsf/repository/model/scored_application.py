@@ -60,7 +60,8 @@ class ApplicationSource(Authored):
     plugin: dict[str, Any] | None = None
     """Argo CD's config management plugin options."""
 
-    # Here only what is dangerous to hand to git. Rules judge the rest, and say more.
+    # Only URLs that are dangerous to hand to git are refused here. Rules check the others, with
+    # messages that say more.
     @field_validator("repo_url")
     @classmethod
     def _is_a_url(cls, url: str) -> str:
@@ -73,7 +74,8 @@ class ApplicationSource(Authored):
 
 
 class ApplicationTemplate(Authored):
-    """How the generated Applications look, where somebody else's ApplicationSet made them.
+    """Fields of the generated Applications, for those that were made by somebody else's
+    ApplicationSet.
 
     All of it is optional. `gitops-dsf import --adopt` writes it, so that Applications stay as they
     are.
@@ -117,7 +119,7 @@ class ApplicationTemplate(Authored):
 
 
 class ApplicationSetOptions(Authored):
-    """What an ApplicationSet says beside its template. `gitops-dsf import --adopt` writes it."""
+    """Fields of an ApplicationSet outside its template. `gitops-dsf import --adopt` writes them."""
 
     config_map_ref: DnsName = DUCK_TYPE_CONFIGMAP
     """ConfigMap that tells Argo CD how to read decisions; by default the one that is rendered. It
@@ -165,9 +167,11 @@ class Application(Ruled):
     revision_history_limit: Annotated[int, Field(ge=0)] | None = None
     """Argo CD's revisionHistoryLimit: how many syncs it remembers."""
     template: ApplicationTemplate = ApplicationTemplate()
-    """How the generated Applications look, where somebody else's ApplicationSet made them."""
+    """Fields of the generated Applications, for those that were made by somebody else's
+    ApplicationSet.
+    """
     application_set: ApplicationSetOptions = ApplicationSetOptions()
-    """What the ApplicationSet says beside its template."""
+    """Fields of the ApplicationSet outside its template."""
 
     @property
     def placed_sources(self) -> list[tuple[FieldPath, ApplicationSource]]:
@@ -182,7 +186,7 @@ class Application(Ruled):
 
 
 class MoveCheck(ScoreReference, Ruled):
-    """A score that must be good on the new cluster before the old copy goes."""
+    """A score that must be good on the new cluster before the old copy is deleted."""
 
     rules = (
         exactly_one(
@@ -219,21 +223,21 @@ class Moves(Authored):
     refresh_seconds: Annotated[int, Field(ge=5, le=3600)] = 60
     """Seconds after which the ApplicationSet controller reads the decision again."""
     pace: Literal["Fleet", "None"] = "Fleet"
-    """Fleet: by spec.pace of gitops-dsf.yaml, when it is there. None: it follows its scores at
-    once.
+    """Fleet: moves follow spec.pace of gitops-dsf.yaml, if it is set. None: the application follows
+    its scores at once.
     """
     verify: Annotated[list[MoveCheck], Field(max_length=MAX_CHECKS)] = []
-    """What must hold on the new cluster before the old copy goes. If it does not, the application
-    goes back. Needs a pace.
+    """What must hold on the new cluster before the old copy is deleted. If it does not hold, the
+    application moves back. Needs spec.pace.
     """
     verify_seconds: Annotated[int, Field(ge=60, le=MAX_VERIFY_SECONDS)] = 1800
     """Seconds after the new copy is Healthy until which the checks must be decided."""
     on_unknown: Literal["Hold", "Return", "Complete"] = "Hold"
     """What happens when a score is missing or too old at the end of verifySeconds. Hold: both
-    copies stay. Return: the application goes back. Complete: the old copy goes.
+    copies stay. Return: the application moves back. Complete: the old copy is deleted.
     """
     hold_seconds: Annotated[int, Field(ge=60, le=604_800)] = 21_600
-    """Seconds for which an application that went back does not go to that cluster again. Doubled
+    """Seconds for which an application that moved back does not move to that cluster again. Doubled
     with each return, up to 7 days.
     """
 

@@ -49,7 +49,7 @@ def with_comments_of(old: str, new: str) -> str:
             if is_kept or _meaning("".join(without)) != _meaning(old):
                 continue  # or a text that looks like a comment
             candidate = [*kept[:index], f"{indent}{comment}\n", *kept[index:]]
-            # Inside of a block text the line would become a part of that text.
+            # Inside a block text the line would become a part of that text.
             if _meaning("".join(candidate)) == meaning:
                 kept = candidate
                 break

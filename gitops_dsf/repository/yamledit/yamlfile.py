@@ -28,7 +28,7 @@ values.
 _BOM: Final = "\ufeff"
 _MARKER: Final = re.compile(r"^(?=---(?:\s|$))", re.MULTILINE)
 _END: Final = re.compile(r"^\.\.\.(?:\s|$)", re.MULTILINE)
-"""The end of a document inside of a part, where more can follow."""
+"""The end of a document inside a part, where more can follow."""
 _MISSING: Final = object()
 
 

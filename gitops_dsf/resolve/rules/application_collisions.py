@@ -108,7 +108,7 @@ def _equal_names(
     for generator in generators(document):
         template = template_of(document, generator)
         name = template.value("metadata", "name")
-        # What is inside of a matrix or a merge is counted with that.
+        # What is inside a matrix or a merge is counted with that.
         is_nested = len(generator) > len(GENERATORS) + 2
         if is_nested or not isinstance(name, str) or not _is_fixed(document, generator, name):
             continue

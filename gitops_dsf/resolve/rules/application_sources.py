@@ -150,7 +150,7 @@ def _path(document: Document, place: FieldPath) -> Iterator[Diagnostic]:
     right = "/".join(part for part in parts if part != "..") or "."
     yield codes.SOURCE_PATH.at(
         document.at(place),
-        f"{path} is not a path inside of the repository: Argo CD refuses it",
+        f"{path} is not a path inside the repository: Argo CD refuses it",
         f"write path: {right}, relative to the root of the repository",
         # Where `..` leads out of the repository, the author may mean another repository.
         edits=() if ".." in slashed.split("/") else (Edit(place, value=right),),

@@ -99,7 +99,7 @@ def the_store_gets_what_it_may(context: Context) -> Iterator[Diagnostic]:
             yield codes.TOKEN_OUTSIDE.at(
                 context.repository.at(*path),
                 f"the reconciler sends {recipient.host} no credentials of metricStore.auth, because"
-                " the host is outside of the cluster and nobody allowed it",
+                " the host is outside the cluster and not allowed",
                 f"add {recipient.host} to spec.allowedTokenHosts in gitops-dsf.yaml",
             )
             # The reconciler sends nothing unless all hosts may get it, so one finding is enough.
@@ -132,8 +132,8 @@ def remote_write_gets_what_it_may(context: Context) -> Iterator[Diagnostic]:
         else:
             yield codes.TOKEN_OUTSIDE.at(
                 context.repository.at(*path),
-                f"remoteWrite sends {recipient.host} {recipient.what}, and the host is outside of"
-                " the cluster and nobody allowed it",
+                f"remoteWrite sends {recipient.host} {recipient.what}, and the host is outside"
+                " the cluster and not allowed",
                 f"add {recipient.host} to spec.allowedTokenHosts in gitops-dsf.yaml",
             )
 
@@ -160,7 +160,7 @@ def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository",))
 def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
-    """Outside of the cluster, a credential needs https and a host that gitops-dsf.yaml allows.
+    """Outside the cluster, a credential needs https and a host that gitops-dsf.yaml allows.
 
     Inside, cluster DNS decides who receives it.
     """
@@ -257,7 +257,7 @@ def _of_others(
 
 
 def _outside(peer: Peer, credential: Credential, place: Sent) -> Iterator[Diagnostic]:
-    """The finding about a credential for a host outside of the cluster that is not allowed."""
+    """The finding about a credential for a host outside the cluster that is not allowed."""
     title = peer.title_of(credential)
     position = peer.at(*credential.path)
     if place.scheme != "https":
@@ -273,7 +273,7 @@ def _outside(peer: Peer, credential: Credential, place: Sent) -> Iterator[Diagno
     elif not place.secret:
         yield codes.POD_TOKEN_OUTSIDE.at(
             position,
-            f"{title} sends {place}, outside of the cluster: it is good for the cluster's API"
+            f"{title} sends {place}, outside the cluster: it is good for the cluster's API"
             " server, too",
             f"name a token of its own with tokenSecretRef, or add {place.host} to"
             " spec.allowedTokenHosts in gitops-dsf.yaml",
@@ -281,7 +281,7 @@ def _outside(peer: Peer, credential: Credential, place: Sent) -> Iterator[Diagno
     else:
         yield codes.TOKEN_OUTSIDE.at(
             position,
-            f"{title} sends {place}, a host outside of the cluster that is not allowed",
+            f"{title} sends {place}, a host outside the cluster that is not allowed",
             f"add {place.host} to spec.allowedTokenHosts in gitops-dsf.yaml",
         )
 

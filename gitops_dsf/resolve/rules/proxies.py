@@ -13,7 +13,7 @@ from gitops_dsf.urls.parts import host_of
 
 @rule(needs=(SETTINGS,))
 def services_are_called_directly(context: Context) -> Iterator[Diagnostic]:
-    """A proxy outside of the cluster knows no Service of it."""
+    """A proxy outside the cluster knows no Service of it."""
     proxy = context.repository.value.spec.agent.proxy
     if proxy is None or context.is_upstream:
         return

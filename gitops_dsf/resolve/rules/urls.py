@@ -73,7 +73,7 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
 def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
     """A scoring API gets all series that the query finds.
 
-    One outside of the clusters should be meant.
+    One outside the clusters should be meant.
     """
     spec = context.settings
     allowed = [*spec.allowed_hosts, *spec.allowed_token_hosts]
@@ -86,7 +86,7 @@ def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
             continue
         yield codes.METRICS_OUTSIDE.at(
             scorer.at("scoring.host"),
-            f"everything that the query finds is sent to {host}, outside of the clusters",
+            f"everything that the query finds is sent to {host}, outside the clusters",
             f"if that is meant, add {host} to spec.allowedHosts in gitops-dsf.yaml",
         )
 

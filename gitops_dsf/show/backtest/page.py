@@ -321,7 +321,7 @@ def _chart(
         bars=bars,
         label=label,
     )
-    # With the last value: on a narrow screen the ends of the lines are outside of the view.
+    # With the last value: on a narrow screen the ends of the lines are outside the view.
     legend = [_LegendLine(line.colour, line.name, f"{line.points[-1][1]:.0f}") for line in lines]
     return _Side(
         heading=heading if side.caption else "",

@@ -131,7 +131,7 @@ def test_a_proxy_and_limited_egress_are_those_of_the_agents(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("writing", "settings", "codes", "words"),
     [
-        ({"auth": TOKEN}, {}, ["DSF129"], "nobody allowed it"),
+        ({"auth": TOKEN}, {}, ["DSF129"], "not allowed"),
         (
             {"auth": TOKEN, "url": "http://store.example.com/write"},
             {},

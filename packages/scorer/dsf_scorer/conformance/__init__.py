@@ -258,5 +258,5 @@ def _transport(url: str) -> Finding:
     parts = urlsplit(url)
     if parts.scheme == "https" or parts.hostname in exchange.LOOPBACK:
         return Finding("scoring.transport", OK, "the token does not travel in the clear")
-    hint = "use https outside of a cluster's own network"
+    hint = "use https outside a cluster's own network"
     return Finding("scoring.transport", WARNING, "the token travels over http in the clear", hint)
