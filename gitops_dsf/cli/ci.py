@@ -23,9 +23,10 @@ from gitops_dsf.ci.run import PipelineError, PipelineRun, secret_variable
 from gitops_dsf.cli.inputs import check_has_settings
 from gitops_dsf.cli.main import main, without_secrets
 from gitops_dsf.cli.report import show_findings
+from gitops_dsf.cli.validate import report_folder
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.errors import UsageError
-from gitops_dsf.pipeline import check
+from gitops_dsf.pipeline import CheckResult, check
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
@@ -50,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, pipeline: PipelineRun) -> int:
     """Runs every check, also after one that fails, so that people see all that is wrong."""
-    fleet = check(args.directory).fleet
-    settings = None if fleet is None else fleet.repository.spec
-    failed = list(_failed_checks(args, pipeline, settings))
+    checked = check(args.directory)
+    settings = None if checked.fleet is None else checked.fleet.repository.spec
+    failed = list(_failed_checks(args, pipeline, checked, settings))
     if not _preview(args, pipeline, settings):
         failed.append("preview")
     _log(f"failed: {', '.join(failed)}" if failed else "everything passed")
@@ -60,18 +61,14 @@ def _check(args: argparse.Namespace, pipeline: PipelineRun) -> int:
 
 
 def _failed_checks(
-    args: argparse.Namespace, pipeline: PipelineRun, settings: FleetRepositorySpec | None
+    args: argparse.Namespace,
+    pipeline: PipelineRun,
+    checked: CheckResult,
+    settings: FleetRepositorySpec | None,
 ) -> Iterator[str]:
     """The names of the checks that fail. Without settings the repository is invalid."""
     directory = str(args.directory)
-    options = ["-o", "github" if pipeline.forge == "GitHub" else "text"]
-    if args.strict:
-        options.append("--strict")
-    for finding in codes.DESTINATIONS:
-        # The author of a pull request writes the hosts of scorers; code owners of
-        # gitops-dsf.yaml say which hosts are allowed.
-        options += ["--error", finding.id]
-    if not _passes("validate", directory, *options):
+    if not _validates(args, pipeline, checked):
         yield "validate"
     if settings is None:
         _log("test and render are left out until the repository is valid")
@@ -84,6 +81,25 @@ def _failed_checks(
         # The tests ran above as text, for the log. A verb prints one format, so they run again.
         _, report = _printed("test", directory, "-o", "junit")
         args.junit.write_text(report, encoding="utf-8")
+
+
+def _validates(args: argparse.Namespace, pipeline: PipelineRun, checked: CheckResult) -> bool:
+    """Prints what `validate` says. The fleet is checked already, and a large one takes seconds."""
+    style = "github" if pipeline.forge == "GitHub" else "text"
+    options = ["-o", style]
+    if args.strict:
+        options.append("--strict")
+    # The author of a pull request writes the hosts of scorers; code owners of gitops-dsf.yaml say
+    # which hosts are allowed.
+    errors = [code.id for code in codes.DESTINATIONS]
+    for error in errors:
+        options += ["--error", error]
+    _log_command("validate", str(args.directory), *options)
+    exit_code = report_folder(
+        args.directory, checked, style=style, strict=args.strict, errors=errors
+    )
+    _end_of_verb()
+    return exit_code == 0
 
 
 def _renders_as_committed(directory: Path, settings: FleetRepositorySpec) -> bool:
@@ -323,21 +339,32 @@ def _report(diagnostics: Sequence[Diagnostic]) -> None:
 
 def _passes(*command: str) -> bool:
     """Runs a verb, which prints to the log."""
-    _log(f"gitops-dsf {' '.join(without_secrets(command))}")
+    _log_command(*command)
     exit_code = main(command)
-    # `main` flushes standard output. A pipeline joins both streams into one log, in which the
-    # findings of a verb belong before the next line of ours.
-    sys.stderr.flush()
+    _end_of_verb()
     return exit_code == 0
 
 
 def _printed(*command: str) -> tuple[int, str]:
     """The exit code of a verb, and what it prints."""
-    _log(f"gitops-dsf {' '.join(without_secrets(command))}")
+    _log_command(*command)
     # Only the result: what goes to standard error still reaches the log.
     with redirect_stdout(io.StringIO()) as printed:
         exit_code = main(command)
     return exit_code, printed.getvalue()
+
+
+def _log_command(*command: str) -> None:
+    """Says what people run to have the same on their machine."""
+    _log(f"gitops-dsf {' '.join(without_secrets(command))}")
+
+
+def _end_of_verb() -> None:
+    """A pipeline joins both streams into one log, in which the findings of a verb belong before the
+    next line of ours.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
 
 
 def _log(text: str) -> None:

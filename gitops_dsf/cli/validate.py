@@ -13,7 +13,7 @@ from gitops_dsf.cli.inputs import STANDARD_INPUT, read_named
 from gitops_dsf.cli.report import report, under
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes, has_errors, has_mistakes
 from gitops_dsf.errors import UsageError
-from gitops_dsf.pipeline import check
+from gitops_dsf.pipeline import CheckResult, check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.files import read_text, write_file
 from gitops_dsf.repository.load import SETTINGS_FILE, load_text
@@ -45,11 +45,25 @@ def run(args: argparse.Namespace) -> int:
         if not mend(diagnostics):
             break
         diagnostics, facts = _checked(args.paths, args.error)
-    sys.stdout.write(
-        report(diagnostics, args.output, colour=args.output == "text" and wants_colour(sys.stdout))
-    )
+    return _reported(diagnostics, facts, style=args.output, strict=args.strict)
+
+
+def report_folder(
+    directory: Path, checked: CheckResult, *, style: str, strict: bool, errors: Collection[str]
+) -> int:
+    """What `validate` prints of a folder that was checked already. Returns its exit code.
+
+    Findings with the codes of `errors` become errors.
+    """
+    diagnostics, facts = _of_folder(directory, checked)
+    return _reported(_severe(diagnostics, errors), facts, style=style, strict=strict)
+
+
+def _reported(diagnostics: Sequence[Diagnostic], facts: str, *, style: str, strict: bool) -> int:
+    colour = style == "text" and wants_colour(sys.stdout)
+    sys.stdout.write(report(diagnostics, style, colour=colour))
     sys.stderr.write(printable_lines(line for line in (summary(diagnostics), facts) if line))
-    return int(has_errors(diagnostics) or (args.strict and has_mistakes(diagnostics)))
+    return int(has_errors(diagnostics) or (strict and has_mistakes(diagnostics)))
 
 
 def _checked(paths: list[str], errors: Collection[str]) -> tuple[list[Diagnostic], str]:
@@ -59,27 +73,35 @@ def _checked(paths: list[str], errors: Collection[str]) -> tuple[list[Diagnostic
     files were checked.
     """
     diagnostics, facts = _findings_and_facts(paths)
+    # The line of sizes stays: the fleet is valid, and one pipeline refuses it.
+    return _severe(diagnostics, errors), facts
+
+
+def _severe(diagnostics: Iterable[Diagnostic], errors: Collection[str]) -> list[Diagnostic]:
+    """The findings, of which those with these codes are errors."""
     severe = []
     for finding in diagnostics:
         is_error = finding.code in errors
         severe.append(replace(finding, severity=Severity.ERROR) if is_error else finding)
-    # The line of sizes stays: the fleet is valid, and one pipeline refuses it.
-    return severe, facts
+    return severe
 
 
 def _findings_and_facts(paths: list[str]) -> tuple[list[Diagnostic], str]:
     """The findings about a folder or files, and a line about the size of the fleet."""
     directory = Path(paths[0]) if paths else Path()
     if len(paths) <= 1 and directory.is_dir():
-        checked = check(directory)
-        facts = "" if checked.fleet is None else _facts(checked.fleet)
-        return under(directory, checked.diagnostics), facts
+        return _of_folder(directory, check(directory))
     if len(paths) == 1 and paths[0] != STANDARD_INPUT and not directory.exists():
         raise UsageError(
             f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml, or files of"
             " it"
         )
     return check_files(paths), ""
+
+
+def _of_folder(directory: Path, checked: CheckResult) -> tuple[list[Diagnostic], str]:
+    facts = "" if checked.fleet is None else _facts(checked.fleet)
+    return under(directory, checked.diagnostics), facts
 
 
 def _facts(fleet: CheckedFleet) -> str:

@@ -589,6 +589,11 @@ def test_a_strict_check_fails_for_warnings(change: Change) -> None:
     assert change.check({}).stdout.endswith("ci: everything passed\n")
     done = change.check({}, "--strict", code=1)
     assert "warning DSF175" in done.stdout
+    [command] = re.findall(r"^ci: gitops-dsf (validate .*)$", done.stdout, re.MULTILINE)
+    repeated = gitops_dsf(*command.split(), cwd=change.folder)
+    assert repeated.returncode == 1
+    assert repeated.stdout in done.stdout
+    assert repeated.stderr in done.stderr
     assert done.stdout.endswith("ci: failed: validate\n")
     assert "ci: gitops-dsf test ." in done.stdout, (
         "the repository has no errors, so its tests are run"
