@@ -171,8 +171,9 @@ def _target_branch(clone: Repository, settings: FleetRepositorySpec | None) -> s
         return ""
     branch = settings.git.target_revision
     # A branch of a clone is as old as the last pull; that of the remote is what Argo CD reads.
-    for name in (f"origin/{branch}", branch):
-        if clone.commit(name) is not None:
+    names = (f"origin/{branch}", branch)
+    for name, commit in zip(names, clone.commits(names), strict=True):
+        if commit is not None:
             return name
     return ""
 

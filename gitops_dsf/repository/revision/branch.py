@@ -7,7 +7,7 @@ from pathlib import Path
 from gitops_dsf.repository.git import SHORT, Repository, RevisionError
 from gitops_dsf.repository.recorded.entries import REGULAR, Entry
 from gitops_dsf.repository.revision.base import REF_NAME
-from gitops_dsf.repository.revision.remotes import remote_of
+from gitops_dsf.repository.revision.remotes import preferred, remotes_of
 from gitops_dsf.repository.revision.tree import contents_of, entries_of
 
 
@@ -63,9 +63,10 @@ def fetch_branch(directory: Path, name: str, *, seconds: float | None = None) ->
     if not REF_NAME.fullmatch(name):
         raise RevisionError(f"{name!r} is not the name of a branch")
     repository = Repository(directory=directory)
-    if not repository.text("remote"):
+    remotes = remotes_of(repository)
+    if not remotes:
         return "this clone has no remote"
-    remote = remote_of(repository)
+    remote = preferred(remotes)
     # The plus sign takes a branch that was written anew: that of snapshots has a short history.
     refs = f"+refs/heads/{name}:refs/remotes/{remote}/{name}"
     options = ("--quiet", "--no-tags", *repository.as_shallow)

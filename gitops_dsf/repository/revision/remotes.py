@@ -1,18 +1,30 @@
 """The remote of a clone from which people fetch."""
 
+from collections.abc import Sequence
+
 from gitops_dsf.repository.git import Repository
 
 
-def remote_of(repository: Repository) -> str:
-    """The remote to name in a command: origin, or the first one. Raises RevisionError."""
+def remotes_of(repository: Repository) -> list[str]:
+    """The names of all remotes. Raises RevisionError."""
+    return repository.text("remote").split()
+
+
+def preferred(remotes: Sequence[str]) -> str:
+    """The remote to name in a command: origin, or the first one."""
     # `git clone` names it origin, unless people choose another name.
-    remotes = repository.text("remote").split("\n")
-    return "origin" if "origin" in remotes else remotes[0] or "origin"
+    return "origin" if "origin" in remotes or not remotes else remotes[0]
+
+
+def remote_of(repository: Repository) -> str:
+    """The remote to name in a command. Raises RevisionError."""
+    return preferred(remotes_of(repository))
 
 
 def remote_and_name(repository: Repository, revision: str) -> tuple[str, str]:
     """The remote and the branch that a revision may mean: `main` may be a clone's origin/main."""
+    remotes = remotes_of(repository)
     remote, _, name = revision.partition("/")
-    if name and remote in repository.text("remote").split("\n"):
+    if name and remote in remotes:
         return remote, name
-    return remote_of(repository), revision
+    return preferred(remotes), revision
