@@ -34,14 +34,22 @@ class FieldChange(Struct, frozen=True, kw_only=True):
 
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
     """Returns the leaves that differ, in order of path."""
-    old = dict(_leaves(before, ""))
-    new = dict(_leaves(after, ""))
-    # Kubernetes drops nulls, so null counts as missing.
-    changes: list[FieldChange] = []
-    for path in sorted({*old, *new}):
-        if old.get(path) != new.get(path):
-            changes.append(FieldChange(path=path, before=old.get(path), after=new.get(path)))
-    return tuple(changes)
+    return tuple(sorted(_differing(before, after, ""), key=lambda change: change.path))
+
+
+def _differing(before: Any, after: Any, path: str) -> Iterator[FieldChange]:  # noqa: ANN401 - whatever an object holds
+    if before == after:
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping) and before and after:
+        # Kubernetes drops nulls, so null counts as missing.
+        for key in {**before, **after}:
+            yield from _differing(before.get(key), after.get(key), _inside(path, key))
+        return
+    old = dict(_leaves(before, path))
+    new = dict(_leaves(after, path))
+    for leaf in {**old, **new}:
+        if old.get(leaf) != new.get(leaf):
+            yield FieldChange(path=leaf, before=old.get(leaf), after=new.get(leaf))
 
 
 def written_metadata(metadata: Metadata) -> dict[str, Any]:
@@ -56,7 +64,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     """
     if isinstance(value, Mapping) and value:
         for key, child in value.items():
-            yield from _leaves(child, f"{path}.{key}" if path else str(key))
+            yield from _leaves(child, _inside(path, key))
     elif _is_list_of_objects(value):
         # By name and not by index: an entry that is added in front would change all others.
         titles = list(map(_title, value))
@@ -67,6 +75,10 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
             yield from _leaves(child, f"{path}[{name}]")
     else:
         yield path, value
+
+
+def _inside(path: str, key: object) -> str:
+    return f"{path}.{key}" if path else str(key)
 
 
 def _is_list_of_objects(value: Any) -> bool:  # noqa: ANN401 - whatever an object holds

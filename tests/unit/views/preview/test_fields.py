@@ -43,3 +43,15 @@ def test_null_is_absent_and_scalars_of_a_list_stay_together() -> None:
         FieldChange(path="a", before=None, after={}),
         FieldChange(path="a.b", before=1, after=None),
     )
+    assert field_changes({"a": None}, {"a": {"b": None}}) == ()
+
+
+def test_only_what_differs_of_an_object_is_told_by_path() -> None:
+    before = {"b": {"same": 1, "gone": 2, "inner": {"x": [], "y": 1}}, "a": "old"}
+    after = {"a": "new", "b": {"inner": {"y": 2, "x": []}, "same": 1, "new": {"z": 3}}}
+    assert field_changes(before, after) == (
+        FieldChange(path="a", before="old", after="new"),
+        FieldChange(path="b.gone", before=2, after=None),
+        FieldChange(path="b.inner.y", before=1, after=2),
+        FieldChange(path="b.new.z", before=None, after=3),
+    )
