@@ -18,7 +18,7 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
 from tests.integration.sync.conftest import CLUSTER, SETTINGS, SOURCE, Repository
 from tests.support.agent.certificates import Authority
-from tests.support.commandline import program
+from tests.support.commandline import gitops_dsf, program
 from tests.support.outputs import check_output
 from tests.support.pageserver import Answer, PageServer, says
 from tests.support.rendering import metric_source
@@ -655,7 +655,7 @@ def test_a_long_text_is_searched_for_secrets_once(repository: Repository) -> Non
     hour.
     """
     written(repository, "up", description="-eyJ" * 220_000)
-    done = verb(repository.root, "validate")
+    done = gitops_dsf("validate", repository.root)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
 
