@@ -123,8 +123,9 @@ class RunningAgent:
         return (await self.get("/metrics")).text + (await self.get("/readyz")).text
 
     async def samples(self) -> dict[str, float]:
-        """Every sample of /metrics, ``name{labels}`` to value."""
-        text = (await self.get("/metrics")).text
+        """Every sample of /metrics, ``name{labels}`` to value. No client asks for the page."""
+        page = await self.agent.server.metrics("text/plain")
+        text = b"".join(page.parts).decode()
         # Not splitlines, because a label may contain a Unicode line separator.
         found = (
             line.rpartition(" ") for line in text.split("\n") if line and not line.startswith("#")
