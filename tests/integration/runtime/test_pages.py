@@ -4,7 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 
 import pytest
 
@@ -64,9 +64,9 @@ asyncio.run(main())
 """
 
 
-@contextmanager
-def serving() -> Iterator[int]:
-    """A server in a process of its own, as in both programs. Gives its port."""
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """That of a server in a process of its own, as in both programs."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -99,16 +99,13 @@ async def probe(port: int) -> bytes:
 
 @pytest.mark.real_time
 @pytest.mark.parametrize(("connections", "pipelined"), [(90, 200), (90, 1), (3, 1)])
-async def test_scrapes_starve_no_probe(connections: int, pipelined: int) -> None:
-    with serving() as port:
-        scrapes = [
-            asyncio.create_task(flood(port, pipelined=pipelined)) for _ in range(connections)
-        ]
-        await asyncio.sleep(0.1)
-        answers = [await probe(port) for _ in range(20)]
-        for task in scrapes:
-            task.cancel()
-        assert {type(end) for end in await asyncio.gather(*scrapes, return_exceptions=True)} == {
-            asyncio.CancelledError
-        }
+async def test_scrapes_starve_no_probe(connections: int, pipelined: int, port: int) -> None:
+    scrapes = [asyncio.create_task(flood(port, pipelined=pipelined)) for _ in range(connections)]
+    await asyncio.sleep(0.1)
+    answers = [await probe(port) for _ in range(20)]
+    for task in scrapes:
+        task.cancel()
+    assert {type(end) for end in await asyncio.gather(*scrapes, return_exceptions=True)} == {
+        asyncio.CancelledError
+    }
     assert all(answer.startswith(b"HTTP/1.1 200") for answer in answers), answers
