@@ -69,7 +69,7 @@ def test_the_order_is_replayed(fleet: GitFleet, history: Path) -> None:
 
 def test_the_order_is_told(fleet: GitFleet, history: Path) -> None:
     for style in ("text", "markdown", "html"):
-        shown = said(fleet, history, "-o", style)
+        shown = said(fleet, history, "--placement", "gpu-jobs", "-o", style)
         assert "ordered anew 1 time, 4.8 a day; first: c2 60 %, c1 40 %" in shown, style
         assert ORDERS in shown.lower().replace("kueue", "Kueue"), style
         assert "jobs of the past are not known" in shown, style
@@ -77,6 +77,6 @@ def test_the_order_is_told(fleet: GitFleet, history: Path) -> None:
 
 def test_without_such_a_placement_nothing_is_told_of_it(tmp_path: Path, history: Path) -> None:
     fleet = herd_fleet(tmp_path / "other", demand=0, stickiness=10)
-    shown = said(fleet, history)
+    shown = said(fleet, history, "--placement", "app-00")
     assert "Kueue" not in shown
     assert "orders" not in json.loads(said(fleet, history, "-o", "json"))["head"]

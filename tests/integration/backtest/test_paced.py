@@ -160,12 +160,12 @@ def test_recorded_arrivals_show_the_demand(tmp_path: Path) -> None:
     Few arrivals, and a journal of other applications, tell nothing.
     """
     fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
-    journal, history = _journal(tmp_path, count=6)
+    journal, history = _journal(tmp_path, count=3)
     words = ("--advise", "--placement", "app-03", "--journal", str(journal))
     said = _said(fleet, history, *words)
     [advised] = _head(fleet, history, *words)["demands"]["argocd/app-03"]
     told = (
-        "demand 6 of cpu instead of 0: 12 recorded arrivals took 6.0 points on average, with"
+        "demand 6 of cpu instead of 0: 6 recorded arrivals took 6.0 points on average, with"
         " a standard"
     )
     assert f"  argocd/app-03: {told} deviation of 0.0\n" in said
@@ -182,6 +182,6 @@ def test_recorded_arrivals_show_the_demand(tmp_path: Path) -> None:
 
 def test_a_demand_that_is_written_right_is_not_told(tmp_path: Path) -> None:
     fleet = herd_fleet(tmp_path / "fleet", demand=6, stickiness=10)
-    journal, history = _journal(tmp_path, count=6)
+    journal, history = _journal(tmp_path, count=3)
     words = ("--advise", "--placement", "app-03", "--journal", str(journal))
     assert _head(fleet, history, *words)["demands"] == {}

@@ -61,6 +61,8 @@ def said(fleet: GitFleet, path: Path, *words: str) -> str:
     return done.stdout
 
 
+FIRST = ("--placement", "app-00")
+"""The application that verifies its moves. To decide the others, too, takes most of the time."""
 CHECK = {"scorer": "slo", "atLeast": 80, "forSeconds": 900}
 
 
@@ -77,23 +79,23 @@ def test_a_score_that_is_too_low_for_long_enough_would_have_failed(tmp_path: Pat
     # quarter of an hour after its last write, which is up to half of that before the outage.
     counted = HOURS * 60 - 12 - 40
     assert (counted + 7) * MINUTE <= estimate["seconds"] <= (counted + 16) * MINUTE
-    text = said(fleet, path)
+    text = said(fleet, path, *FIRST)
     assert "\nhow often verification would have failed (an estimate)\n" in text
     assert "  argocd/app-00: slo at least 80 for 15 min: 1 time, for 0.5 of " in text
-    assert "an estimate" in said(fleet, path, "-o", "markdown")
-    assert "an estimate" in said(fleet, path, "-o", "html")
+    assert "an estimate" in said(fleet, path, *FIRST, "-o", "markdown")
+    assert "an estimate" in said(fleet, path, *FIRST, "-o", "html")
 
 
 def test_a_check_against_the_old_copy_compares_each_move(tmp_path: Path) -> None:
     """On c1 it had 85. On c2 the half hour with 60 is more than 20 points worse."""
     path = history(tmp_path, "slo")
     fleet = verifying(tmp_path / "a", {"scorer": "slo", "noWorseThan": 20, "forSeconds": 900})
-    [estimate] = json.loads(said(fleet, path, "-o", "json"))["head"]["verification"][
+    [estimate] = json.loads(said(fleet, path, *FIRST, "-o", "json"))["head"]["verification"][
         "argocd/app-00"
     ]
     assert estimate["failures"] == 1
     lenient = verifying(tmp_path / "b", {"scorer": "slo", "noWorseThan": 30, "forSeconds": 900})
-    [estimate] = json.loads(said(lenient, path, "-o", "json"))["head"]["verification"][
+    [estimate] = json.loads(said(lenient, path, *FIRST, "-o", "json"))["head"]["verification"][
         "argocd/app-00"
     ]
     assert estimate["failures"] == 0
@@ -103,7 +105,7 @@ def test_without_a_past_of_the_verifier_the_decisions_stay_known(tmp_path: Path)
     """A verifier ranks nothing, so its missing history hides nothing else."""
     fleet = verifying(tmp_path / "fleet", CHECK)
     path = history(tmp_path)
-    text = said(fleet, path)
+    text = said(fleet, path, *FIRST)
     assert "argocd/app-00  1 move; without the pace 1 move" in text
     assert (
         "  argocd/app-00: slo at least 80 for 15 min: not known: the history has no result of slo"
@@ -115,5 +117,5 @@ def test_without_a_past_of_the_verifier_the_decisions_stay_known(tmp_path: Path)
 def test_without_verification_nothing_is_said_of_it(tmp_path: Path) -> None:
     fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
     path = history(tmp_path)
-    assert "verification" not in json.loads(said(fleet, path, "-o", "json"))["head"]
-    assert "verification" not in said(fleet, path)
+    assert "verification" not in json.loads(said(fleet, path, *FIRST, "-o", "json"))["head"]
+    assert "verification" not in said(fleet, path, *FIRST)
