@@ -141,10 +141,12 @@ def dynamic_scorer(
     return _stored(DSF, "DynamicScorer", name, meta=meta, spec=spec, status=status)
 
 
-def scoring_config(*masks: tuple[str, str], name: str = "dynamic-scoring-config") -> Object:
+def scoring_config(*masks: tuple[str, str]) -> Object:
     meta = {
         "finalizers": ["dynamic-scoring.open-cluster-management.io/cleanup"],
         "namespace": "open-cluster-management",
     }
     spec = {"masks": [{"clusterName": cluster, "scoreName": score} for cluster, score in masks]}
-    return _stored(DSF, "DynamicScoringConfig", name, meta=meta, spec=spec, status={})
+    return _stored(
+        DSF, "DynamicScoringConfig", "dynamic-scoring-config", meta=meta, spec=spec, status={}
+    )

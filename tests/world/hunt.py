@@ -47,7 +47,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in PATCHES.glob("*.patch"))
 
 
-def hunt(name: str, *, seconds: float = CPU_SECONDS, first: int = 1) -> Outcome:
+def hunt(name: str, *, seconds: float, first: int) -> Outcome:
     """Looks for a planted fault. Raises CalledProcessError if its patch does not apply any more."""
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="gitops-dsf-planted-") as folder:
         copy = Path(folder)

@@ -658,7 +658,7 @@ def quieten() -> None:
         setattr(ssl.SSLContext, name, lambda *_arguments, **_how: None)
 
 
-def prepare(*, seed: int, net: Network, lean: bool = True) -> None:
+def prepare(*, seed: int, net: Network, lean: bool) -> None:
     """Makes this process fit for one world: its randomness, its network, and no pauses for
     garbage.
     """

@@ -185,7 +185,7 @@ class ApiServer:
             process, answering(f"{self.url}/readyz", trust=self.trust())
         )
 
-    def start_controllers(self, controllers: Sequence[str] = CONTROLLERS) -> None:
+    def start_controllers(self, controllers: Sequence[str]) -> None:
         """Start the controller manager without waiting."""
         self._controllers_port = free_port()
         kubeconfig = self.kubeconfig(Identity(user="system:kube-controller-manager"))

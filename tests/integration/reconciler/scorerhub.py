@@ -179,7 +179,7 @@ class Leader(Replica):
         *,
         fetcher: Fetcher,
         interval: float,
-        delivery: Delivery | None = None,
+        delivery: Delivery | None,
     ) -> None:
         super().__init__(api, clock=asyncio.get_running_loop().time, delivery=delivery)
         # Every pass looks at the scores anew.

@@ -39,7 +39,6 @@ class KueueHub(ObjectHub):
         *,
         demand: int = 5,
         delay: float = 60.0,
-        span: float = 0.0,
         stickiness: float = 10.0,
         reorder_seconds: float = REORDER_SECONDS,
     ) -> None:
@@ -47,7 +46,7 @@ class KueueHub(ObjectHub):
         self.order = MultiKueueOrder(
             config=CONFIG,
             reorder_seconds=reorder_seconds,
-            terms=(PacedTerm(RESOURCE, RESOURCE, 1, demand=demand, delay=delay, range=span),),
+            terms=(PacedTerm(RESOURCE, RESOURCE, 1, demand=demand, delay=delay, range=0.0),),
             stickiness=stickiness,
         )
         self.room: dict[str, int] = {}
