@@ -60,6 +60,7 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     name: str
     strategy: str
     placements: tuple[str, ...]
+    # Programs read one key, `settled`, of both views, although each has a reason of its own.
     as_decided: bool | None = field(name="settled")
     """Whether its Applications are exactly on the decided clusters; None if that is not known."""
     message: str | None
