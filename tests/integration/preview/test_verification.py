@@ -1,5 +1,6 @@
 """What a change does to the verification of moves, and what `explain` says of it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.integration.preview.gitfleet import (
     scorer,
     settings,
 )
+from tests.support.kept import copied
 
 SLO = {"scorer": "slo", "atLeast": 80, "forSeconds": 300}
 MOVES = {"verify": [SLO], "verifySeconds": 3600}
@@ -43,10 +45,14 @@ def review(fleet: GitFleet, run: Run, hub: Path) -> str:
 @pytest.fixture
 def fleet(tmp_path: Path) -> GitFleet:
     """app-00 verifies its moves, and the others do not."""
-    fleet = herd_fleet(tmp_path / "fleet")
-    write(fleet, app_00=MOVES)
-    fleet.commit("verify")
-    return fleet
+
+    def make(top: Path) -> None:
+        fleet = herd_fleet(top)
+        write(fleet, app_00=MOVES)
+        fleet.commit("verify")
+
+    copied(tmp_path / "fleet", key="one verifies", make=make)
+    return GitFleet.at(tmp_path / "fleet")
 
 
 @pytest.fixture
@@ -68,40 +74,52 @@ def test_what_is_verified_from_now_on_and_no_longer(fleet: GitFleet, hub: Path, 
     }
 
 
-@pytest.mark.parametrize(
-    ("moves", "expected"),
-    [
-        ({"verify": [{**SLO, "atLeast": 79}]}, "slo atLeast 80 → 79"),
-        ({"verify": [{**SLO, "forSeconds": 299}]}, "slo forSeconds 300 → 299"),
-        ({"verify": [{"scorer": "slo", "noWorseThan": 5}]}, "slo atLeast 80 → none"),
-        ({"onUnknown": "Complete"}, "onUnknown Hold → Complete"),
-        ({"holdSeconds": 3600}, "holdSeconds 21600 → 3600"),
-    ],
+Edit = tuple[dict[str, Any], str]
+"""Another verification, and how the comment tells it."""
+LOOSER: tuple[Edit, ...] = (
+    ({"verify": [{**SLO, "atLeast": 79}]}, "slo atLeast 80 → 79"),
+    ({"verify": [{**SLO, "forSeconds": 299}]}, "slo forSeconds 300 → 299"),
+    ({"verify": [{"scorer": "slo", "noWorseThan": 5}]}, "slo atLeast 80 → none"),
+    ({"onUnknown": "Complete"}, "onUnknown Hold → Complete"),
+    ({"holdSeconds": 3600}, "holdSeconds 21600 → 3600"),
 )
-def test_a_check_that_lets_more_pass_is_loosened(
-    fleet: GitFleet, hub: Path, run: Run, moves: dict[str, Any], expected: str
-) -> None:
-    write(fleet, app_00={**MOVES, **moves})
-    assert review(fleet, run, hub) == f"verification of app-00 loosened: {expected}"
+STRICTER: tuple[dict[str, Any], ...] = (
+    {"verify": [{**SLO, "atLeast": 81}]},
+    {"verify": [{**SLO, "forSeconds": 301}]},
+    {"verify": [SLO, {"scorer": "slo", "noWorseThan": 5}]},
+    {"verify": [SLO, {**SLO, "atLeast": 10}]},
+    {"onUnknown": "Return"},
+    {"holdSeconds": 86400},
+    {"verifySeconds": 7200},
+)
 
 
-@pytest.mark.parametrize(
-    "moves",
-    [
-        {"verify": [{**SLO, "atLeast": 81}]},
-        {"verify": [{**SLO, "forSeconds": 301}]},
-        {"verify": [SLO, {"scorer": "slo", "noWorseThan": 5}]},
-        {"verify": [SLO, {**SLO, "atLeast": 10}]},
-        {"onUnknown": "Return"},
-        {"holdSeconds": 86400},
-        {"verifySeconds": 7200},
-    ],
-)
-def test_a_check_that_lets_less_pass_is_nothing_to_review(
-    fleet: GitFleet, hub: Path, run: Run, moves: dict[str, Any]
+def edit(fleet: GitFleet, edits: Sequence[dict[str, Any]]) -> None:
+    """An application for each edit, which verified its moves before."""
+    apps = [name.replace("-", "_") for name in NAMES[: len(edits)]]
+    write(fleet, **dict.fromkeys(apps, MOVES))
+    fleet.commit("verify some")
+    write(fleet, **{app: {**MOVES, **moves} for app, moves in zip(apps, edits, strict=True)})
+
+
+@pytest.mark.parametrize("looser", [LOOSER[:3], LOOSER[3:]], ids=["checks", "times"])
+def test_checks_that_let_more_pass_are_loosened(
+    fleet: GitFleet, hub: Path, run: Run, looser: Sequence[Edit]
 ) -> None:
-    write(fleet, app_00={**MOVES, **moves})
+    edit(fleet, [moves for moves, _ in looser])
+    assert review(fleet, run, hub) == "; ".join(
+        f"verification of {name} loosened: {expected}"
+        for name, (_, expected) in zip(NAMES, looser, strict=False)
+    )
+
+
+def test_checks_that_let_less_pass_are_nothing_to_review(
+    fleet: GitFleet, hub: Path, run: Run
+) -> None:
+    edit(fleet, STRICTER)
     assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
+    # Each of them is shown as an edit.
+    assert len(run.compared(fleet, "--scores", hub)["placements"]) == len(STRICTER)
 
 
 def test_a_shorter_time_loosens_only_where_its_end_lets_a_move_pass(
