@@ -214,8 +214,12 @@ class Formats:
     text: str
     whole: str
     """--all"""
-    comparison: Any
-    """Of -o json."""
+    preview: Any
+    """-o json"""
+
+    @property
+    def comparison(self) -> Any:
+        return self.preview["comparison"]
 
 
 class Run:
@@ -252,7 +256,7 @@ class Run:
             comment=preview_comment(preview, evidence=evidence),
             text=text,
             whole=preview_text(preview, evidence=evidence, everything=True),
-            comparison=json.loads(output)["comparison"],
+            preview=json.loads(output),
         )
 
     def shown(self, fleet: GitFleet, *arguments: str | Path) -> str:

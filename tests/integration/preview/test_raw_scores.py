@@ -66,7 +66,8 @@ def test_raw_scores_make_a_move_exact(
     fleet: GitFleet, scores: Path, run: Run, store: Store
 ) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
-    preview = compared(fleet, scores, run, store)
+    told = run.formats(fleet, "--scores", scores, "--prometheus", store.url)
+    preview = told.preview
     [move] = preview["comparison"]["moves"]
     assert (move["from"], move["to"]) == (["eu-1"], ["us-1"])
     # 100 - 0.99 x 90.4 = 10.504 and 100 - 0.99 x 20.7 = 79.507, rounded down.
@@ -78,9 +79,8 @@ def test_raw_scores_make_a_move_exact(
     del answer["ageSeconds"]
     assert answer == {"scorer": "cpu", "clusters": 3, "answered": 3, "anew": False}
     assert len(store.asked) == 1, "one question for everything"
-    text = run.shown(fleet, "--scores", scores, "--prometheus", store.url)
-    assert "us-1: 20 points -> 79 points" in text
-    assert "cpu on 3 of 3 clusters, up to 1" in text
+    assert "us-1: 20 points -> 79 points" in told.text
+    assert "cpu on 3 of 3 clusters, up to 1" in told.text
 
 
 def test_raw_scores_decide_what_published_scores_leave_open(
@@ -184,14 +184,12 @@ def test_a_store_that_fails_never_fails_the_preview(
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
     for name, value in broken.items():
         setattr(store, name, value)
-    preview = compared(fleet, scores, run, store)
-    [problem] = preview["rawScores"]["problems"]
+    told = run.formats(fleet, "--scores", scores, "--prometheus", store.url)
+    [problem] = told.preview["rawScores"]["problems"]
     assert words in problem
-    [move] = preview["comparison"]["moves"]
-    assert (move["to"], after(preview["comparison"])["us-1"]) == (["us-1"], ("unknown", 79, 82))
-    assert f"No raw scores: {problem[:40]}" in run.shown(
-        fleet, "--scores", scores, "--prometheus", store.url, "--all"
-    )
+    [move] = told.comparison["moves"]
+    assert (move["to"], after(told.comparison)["us-1"]) == (["us-1"], ("unknown", 79, 82))
+    assert f"No raw scores: {problem[:40]}" in told.whole
 
 
 def test_a_store_that_is_late_never_fails_the_preview(
@@ -224,15 +222,15 @@ def test_a_changed_query_on_the_hub_is_asked_anew(fleet: GitFleet, scores: Path,
         "elsewhere": lambda _: 99.0,
     }
     with Store(scores={}, queries={"avg by (cluster) (calm)": calm}) as store:
-        preview = compared(fleet, scores, run, store)
-        text = run.shown(fleet, "--scores", scores, "--prometheus", store.url)
+        told = run.formats(fleet, "--scores", scores, "--prometheus", store.url)
+    preview = told.preview
     [move] = preview["comparison"]["moves"]
     assert (move["from"], move["to"]) == (["eu-1"], ["eu-2"])
     # 1 + 0.99 x 20.6 = 21.394 and 1 + 0.99 x 70.3 = 70.597, rounded down.
     assert after(preview["comparison"]) == {"eu-1": (21, None, None), "eu-2": (70, None, None)}
     [answer] = preview["rawScores"]["scorers"]
     assert (answer["anew"], answer["clusters"], answer["answered"]) == (True, 3, 3)
-    assert "the new query of cpu on 3 of 3 clusters, evaluated" in text
+    assert "the new query of cpu on 3 of 3 clusters, evaluated" in told.text
 
 
 def test_a_cluster_that_the_new_query_does_not_answer_for_stays_unknown(
@@ -283,7 +281,9 @@ CALM: Mapping[str, Value] = {
 }
 
 
-def by_query(query: str, *, source: Mapping[str, Any] = {}, **spec: Any) -> dict[str, Any]:
+def by_query(
+    query: str, *, name: str = "cpu", source: Mapping[str, Any] = {}, **spec: Any
+) -> dict[str, Any]:
     """A scorer of agents without a scoring API."""
     source = {
         "type": "Prometheus",
@@ -291,8 +291,8 @@ def by_query(query: str, *, source: Mapping[str, Any] = {}, **spec: Any) -> dict
         "params": {"query": query},
         **source,
     }
-    scoring = {"type": "Query", "params": {"name": "cpu", "interval": 60}}
-    return scorer("cpu", configURL=None, source=source, scoring=scoring, **spec)
+    scoring = {"type": "Query", "params": {"name": name, "interval": 60}}
+    return scorer(name, configURL=None, source=source, scoring=scoring, **spec)
 
 
 def test_a_changed_query_of_agents_is_asked_anew_where_series_name_the_cluster(
@@ -339,26 +339,30 @@ def test_series_without_the_label_of_the_cluster_are_nobodys(
     assert change["effect"] == "unknown"
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "avg(calm)",
-        "topk(1, calm)",
-        "calm / on (node) group_left avg by (node) (calm)",
-        "calm - scalar(avg(calm))",
-        'label_replace(calm, "cluster", "$1", "node", "(.*)")',
-        'count_values by (node) ("cluster", calm)',
-        "calm; busy",
-    ],
+MIXING = (
+    "avg(calm)",
+    "topk(1, calm)",
+    "calm / on (node) group_left avg by (node) (calm)",
+    "calm - scalar(avg(calm))",
+    'label_replace(calm, "cluster", "$1", "node", "(.*)")',
+    'count_values by (node) ("cluster", calm)',
+    "calm; busy",
 )
-def test_a_query_that_mixes_clusters_is_not_asked_for_agents(
-    fleet: GitFleet, scores: Path, run: Run, query: str
+"""Queries whose series are of several clusters, or of another one than they say."""
+
+
+def test_queries_that_mix_clusters_are_not_asked_for_agents(
+    fleet: GitFleet, scores: Path, run: Run
 ) -> None:
-    fleet.write("scorers/cpu.yaml", by_query("busy"))
+    names = tuple(f"cpu-{number}" for number in range(len(MIXING)))
+    fleet.write("scorers/many.yaml", *(by_query("busy", name=name) for name in names))
+    fleet.write("apps/guestbook.yaml", application("guestbook", scorers=names))
     fleet.commit("by query")
-    fleet.write("scorers/cpu.yaml", by_query(query))
-    with Store(scores={}, queries={query: CALM}) as store:
+    new = [by_query(query, name=name) for name, query in zip(names, MIXING, strict=True)]
+    fleet.write("scorers/many.yaml", *new)
+    with Store(scores={}, queries=dict.fromkeys(MIXING, CALM)) as store:
         preview = compared(fleet, scores, run, store, "--cluster-label", "cluster")
+    assert [change["name"] for change in preview["comparison"]["scorers"]] == [*names]
     assert ("rawScores" in preview, store.asked) == (False, [])
 
 
