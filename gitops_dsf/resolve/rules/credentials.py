@@ -1,6 +1,6 @@
 """Checks where credentials of managed clusters are sent.
 
-A scorer alone must not send them to a host that nobody allowed: the author of a scorer writes
+A scorer alone must not send them to a host that is not allowed: the author of a scorer writes
 hosts, and the owners of gitops-dsf.yaml allow them.
 """
 
@@ -125,7 +125,7 @@ def remote_write_gets_what_it_may(context: Context) -> Iterator[Diagnostic]:
         if recipient.scheme != "https":
             yield codes.TOKEN_IN_CLEAR.at(
                 context.repository.at(*path),
-                f"remoteWrite sends {recipient}: everybody on the way can read it",
+                f"remoteWrite sends {recipient}: anyone on the network path can read it",
                 f"write an https URL, or add {recipient.host} to spec.allowedTokenHosts in"
                 " gitops-dsf.yaml",
             )
@@ -151,7 +151,7 @@ def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
             yield codes.TOKEN_OUTSIDE.at(
                 scorer.declared.at("spec", "configURL"),
                 f"the reconciler sends {recipient.host} no credentials of scoring.auth: the scoring"
-                " API is at another host, and nobody allowed this one",
+                " API is at another host, and this one is not allowed",
                 f"add {recipient.host} to spec.allowedTokenHosts in gitops-dsf.yaml",
             )
             # The reconciler sends nothing unless all hosts may get it, so one finding is enough.
@@ -266,7 +266,7 @@ def _outside(peer: Peer, credential: Credential, place: Sent) -> Iterator[Diagno
         if place.kind.is_received:
             yield codes.TOKEN_IN_CLEAR.at(
                 position,
-                f"{title} sends {place}: everybody on the way can read it",
+                f"{title} sends {place}: anyone on the network path can read it",
                 f"write an https URL, or add {place.host} to spec.allowedTokenHosts in"
                 " gitops-dsf.yaml",
             )

@@ -136,7 +136,7 @@ def test_a_proxy_and_limited_egress_are_those_of_the_agents(tmp_path: Path) -> N
             {"auth": TOKEN, "url": "http://store.example.com/write"},
             {},
             ["DSF127"],
-            "everybody on the way can read it",
+            "anyone on the network path can read it",
         ),
         ({"auth": TOKEN}, ALLOWED, [], ""),
         ({"auth": TOKEN, "url": "http://vm.monitoring.svc:8428/api/v1/write"}, {}, [], ""),
