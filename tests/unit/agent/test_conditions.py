@@ -48,9 +48,9 @@ async def test_a_central_source_that_dies_on_a_fleet_is_told_over_ten_minutes_an
         refreshes = len(hub.writes)
         died = hub.elapsed
         # Cycles fail for an hour, and each time with another message.
-        for turn in range(10):
+        for turn in range(4):
             pause(cpu, clusters, ScoreFault(reason=UNREACHABLE.reason, message=f"{turn}"))
-            await asyncio.sleep(360)
+            await asyncio.sleep(900)
         times = sorted(at - died for at, _, _ in hub.explanations)
         assert len(times) == len({cluster for _, cluster, _ in hub.explanations}) == 700
         assert times[0] >= BRIEF_SECONDS
