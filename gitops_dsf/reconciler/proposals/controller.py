@@ -4,10 +4,11 @@ Not guaranteed: that a proposal is made at once. A change must be found twice, a
 pauses, so that a page or a label that flips does not fill the inbox of reviewers.
 """
 
+import asyncio
 import hashlib
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -95,6 +96,17 @@ class _Memory:
     """Digest of what the last change of the inventory was made of."""
     made: _Made | None = None
     """That change."""
+    written: str = ""
+    """Digest of the files that it wrote."""
+
+
+def _digest_of(files: Sequence[Path]) -> str:
+    """The digest of what these files hold; some may have been removed."""
+    digest = hashlib.sha256()
+    for file in files:
+        content = file.read_bytes() if file.is_file() else None
+        digest.update(msgspec.json.encode((str(file), content)))
+    return digest.hexdigest()
 
 
 class ProposalController:
@@ -347,7 +359,13 @@ class ProposalController:
 
     async def _committed(self, clone: Clone, kind: ProposalKind, change: Change) -> _Made:
         """The change with a commit of its files, which is not pushed."""
+        memory = self._memory[kind]
         names = [self._in_repository(file) for file in change.files]
+        written = await asyncio.to_thread(_digest_of, [clone.tree / name for name in names])
+        # An open proposal is made again in each pass, and is nearly always the same.
+        if memory.made is not None and memory.made.change == change and memory.written == written:
+            return memory.made
+        memory.written = written
         message = commit_message(kind, change)
         commit_time = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         commit = await clone.commit(names, parent=clone.head, message=message, at=commit_time)

@@ -1,9 +1,12 @@
 """A drifted lock becomes a branch, and nothing but that lock."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gitops_dsf.reconciler.git.program import Finished, run
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import AUTHOR, ProposalHub, page
 from tests.support.pageserver import Answer
@@ -63,6 +66,35 @@ async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Pro
             await working.looks_again("locks", "undecided")
             assert scene.proposals == before
         assert working.count("locks", "withdrawn") == 0
+
+
+async def test_an_open_proposal_is_committed_again_only_when_its_files_differ(
+    scene: ProposalHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verbs: list[str] = []
+
+    async def noted(command: Sequence[str], *, what: str, **how: Any) -> Finished:
+        verbs.append(what)
+        return await run(command, what=what, **how)
+
+    monkeypatch.setattr("gitops_dsf.reconciler.git.program.run", noted)
+    async with scene.offering() as working:
+        await working.looks_again("locks", "unchanged")
+        verbs.clear()
+        await working.looks_again("locks", "unchanged")
+        assert "git ls-remote" in verbs
+        assert "git commit-tree" not in verbs
+        # The description shows the beginning of each query, which is the same.
+        alike = " or ".join(["up"] * 100)
+        for metric in ("a", "b"):
+            before = scene.proposals
+            scene.pages.pages["/cpu/config"] = page("cpu_score", query=f"{alike} or {metric}")
+            await working.until(
+                lambda before=before: len(scene.proposals.keys() - before) == 1, "it is offered"
+            )
+            await working.until(lambda: len(scene.proposals) == 1, "the old one is gone")
+            text = scene.repository.read("locks/cpu.yaml", branch=scene.one)
+            assert f"or {metric}" in text
 
 
 async def test_people_who_push_to_a_branch_own_it(scene: ProposalHub) -> None:
