@@ -110,10 +110,11 @@ class Leader(Replica):
             await read_again(self.view)
             return self.count(outcome) > more_than
 
-        for _ in range(100):
+        for _ in range(40):
             if await looked():
                 return
-            await asyncio.sleep(3)
+            # Half of the time between two passes.
+            await asyncio.sleep(10)
         raise AssertionError(f"not {outcome} in time")
 
 
