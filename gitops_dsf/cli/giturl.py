@@ -24,7 +24,7 @@ def check_url(url: str) -> None:
     """Raises UsageError for a URL that Argo CD cannot clone, or that holds credentials."""
     # A URL of a page of the forge is what people copy first. And the template has the URL without
     # quotes, so YAML must read it as it is.
-    if git_fault(url) or browsed_branch(url)[0] or url != scalar(url):
+    if git_fault(url) or browsed_branch(url) is not None or url != scalar(url):
         raise UsageError(
             f"{url!r} is not a git URL: write it as Argo CD clones it, such as"
             " https://git.example.com/team/fleet.git or git@git.example.com:team/fleet.git"

@@ -5,7 +5,7 @@ git gets it.
 """
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.urls.parts import host_of, parts_of
@@ -96,12 +96,19 @@ def host_of_repository(url: str) -> str:
     return address.rpartition("@")[2].lower()
 
 
-def browsed_branch(url: str) -> tuple[str, str]:
-    """The URL to clone and the branch of a forge's page; both empty if it is none.
+class BrowsedBranch(NamedTuple):
+    """What the page of a branch on a forge shows."""
+
+    clone_url: str
+    branch: str
+
+
+def browsed_branch(url: str) -> BrowsedBranch | None:
+    """What a forge's page shows; None if the URL is not that of a branch's page.
 
     The branch may be followed by a path: the URL does not say where the branch ends.
     """
     page = _BROWSED.fullmatch(url)
     if page is None or url.rstrip("/").endswith(".git"):
-        return "", ""
-    return f"{page[1].removesuffix('.git')}.git", page[2]
+        return None
+    return BrowsedBranch(clone_url=f"{page[1].removesuffix('.git')}.git", branch=page[2])

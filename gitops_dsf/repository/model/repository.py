@@ -50,10 +50,11 @@ class Git(Authored):
     def _can_be_cloned(cls, url: str) -> str:
         if fault := git_fault(url):
             raise ValueError(f"{url}: {fault.message}; {fault.hint}")
-        clonable, branch = browsed_branch(url)
-        if clonable:
+        page = browsed_branch(url)
+        if page is not None:
             raise ValueError(
-                f"{url} is a page to look at: write {clonable}, and targetRevision: {branch}"
+                f"{url} is a page to look at: write {page.clone_url}, and targetRevision:"
+                f" {page.branch}"
             )
         return url
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from gitops_dsf.repository.git import SHORT, Repository, RevisionError, git_command, git_message
-from gitops_dsf.repository.revision.remotes import remote_and_name, remote_of
+from gitops_dsf.repository.revision.remotes import remote_branch_of, remote_of
 
 REF_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 """Names of branches and tags that a command may show without quotes."""
@@ -116,14 +116,14 @@ def _not_here(repository: Repository, revision: str) -> str:
     clone = "this clone, which is shallow" if repository.is_shallow else "this clone"
     if not REF_NAME.fullmatch(revision):
         return f"the revision {revision} is not in {clone}; name a commit, branch or tag"
-    remote, name = remote_and_name(repository, revision)
+    branch = remote_branch_of(repository, revision)
     # The clone of a pipeline often has the branch of the remote only.
-    remote_branch = f"{remote}/{name}"
+    remote_branch = f"{branch.remote}/{branch.name}"
     is_id = _OBJECT_ID.fullmatch(revision) is not None
     if not is_id and remote_branch != revision and repository.commit(remote_branch) is not None:
         return f"the revision {revision} is not in {clone}; did you mean {remote_branch}?"
     unshallow = " --unshallow" if repository.is_shallow else ""
-    fetch = f"{git_command(repository.directory)} fetch{unshallow} {remote}"
+    fetch = f"{git_command(repository.directory)} fetch{unshallow} {branch.remote}"
     alternative = _WHOLE_HISTORY if repository.is_shallow else "name a commit, branch or tag"
     if is_id and len(revision) in _WHOLE_IDS:
         command = f"{fetch} {revision}"
@@ -134,7 +134,7 @@ def _not_here(repository: Repository, revision: str) -> str:
             f" {_WHOLE_IDS[0]} digits of a commit, or {alternative}"
         )
     # A clone of one branch does not store others when it fetches them, unless it is told where.
-    command = f"{fetch} {name}:refs/remotes/{remote_branch}"
+    command = f"{fetch} {branch.name}:refs/remotes/{remote_branch}"
     if remote_branch == revision:
         return f"the revision {revision} is not in {clone}; run `{command}`, or {alternative}"
     return (

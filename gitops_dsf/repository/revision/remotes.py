@@ -1,6 +1,7 @@
 """The remote of a clone from which people fetch."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gitops_dsf.repository.git import Repository
 
@@ -21,10 +22,17 @@ def remote_of(repository: Repository) -> str:
     return preferred(remotes_of(repository))
 
 
-def remote_and_name(repository: Repository, revision: str) -> tuple[str, str]:
+class RemoteBranch(NamedTuple):
+    """A branch of a remote."""
+
+    remote: str
+    name: str
+
+
+def remote_branch_of(repository: Repository, revision: str) -> RemoteBranch:
     """The remote and the branch that a revision may mean: `main` may be a clone's origin/main."""
     remotes = remotes_of(repository)
     remote, _, name = revision.partition("/")
     if name and remote in remotes:
-        return remote, name
-    return preferred(remotes), revision
+        return RemoteBranch(remote, name)
+    return RemoteBranch(preferred(remotes), revision)

@@ -8,7 +8,13 @@ from gitops_dsf.resolve.application_sources import RepositorySource, sources
 from gitops_dsf.resolve.application_templates import ACTION
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
-from gitops_dsf.urls.git import browsed_branch, fault_of_form, git_fault, holds_credentials
+from gitops_dsf.urls.git import (
+    BrowsedBranch,
+    browsed_branch,
+    fault_of_form,
+    git_fault,
+    holds_credentials,
+)
 from gitops_dsf.wording import closest
 
 _SCHEMES: Final = ("https", "http", "ssh", "oci")
@@ -44,28 +50,29 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
         is_chart = bool(source.text("chart"))
         if not url or url.startswith("{{"):
             continue  # it is missing, or a parameter says it
-        clonable, branch = browsed_branch(url) if not is_chart and "{{" not in url else ("", "")
-        if clonable:
-            yield _browsed(source, url, clonable, branch)
+        # What a parameter adds to a URL may be anything, so such a URL is not judged as a page's.
+        page = None if is_chart or "{{" in url else browsed_branch(url)
+        if page is not None:
+            yield _browsed(source, url, page)
         elif mistake := _mistake(ACTION.sub("x", url), is_chart=is_chart):
             yield codes.REPOSITORY_URL.at(
                 source.at("repoURL"), f"{url}: {mistake.message}", mistake.hint
             )
 
 
-def _browsed(source: RepositorySource, url: str, clonable: str, branch: str) -> Diagnostic:
+def _browsed(source: RepositorySource, url: str, page: BrowsedBranch) -> Diagnostic:
     """The finding about the page of a forge that shows a folder of a branch."""
     revision = "revision" if source.path[-1] == "git" else "targetRevision"
     edits = (
-        Edit((*source.path, "repoURL"), value=clonable),
-        Edit((*source.path, revision), value=branch),
+        Edit((*source.path, "repoURL"), value=page.clone_url),
+        Edit((*source.path, revision), value=page.branch),
     )
     return codes.REPOSITORY_URL.at(
         source.at("repoURL"),
         f"{url} is a page for people, and Argo CD cannot fetch it",
-        f"write repoURL: {clonable}, and targetRevision: {branch}",
+        f"write repoURL: {page.clone_url}, and targetRevision: {page.branch}",
         # With a slash, the end of the branch may be a folder.
-        edits=() if "/" in branch else edits,
+        edits=() if "/" in page.branch else edits,
     )
 
 

@@ -1,6 +1,6 @@
 """The content of requests to API servers and of their answers."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -12,14 +12,19 @@ ANSWER_BYTES: Final = 64 << 20
 """Largest answer that is not a page of a list. etcd stores objects up to 1.5 MB."""
 
 
-def encoded(
-    body: object, *, content_type: str, accept: str = JSON
-) -> tuple[dict[str, str], bytes | None]:
+class RequestContent(NamedTuple):
+    """What is sent beside the method and the path of a request."""
+
+    headers: dict[str, str]
+    content: bytes | None
+
+
+def encoded(body: object, *, content_type: str, accept: str = JSON) -> RequestContent:
     """The headers and the content of a request. A body that is not bytes is encoded as JSON."""
     if body is None:
-        return {"Accept": accept}, None
+        return RequestContent({"Accept": accept}, None)
     content = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    return {"Accept": accept, "Content-Type": content_type}, content
+    return RequestContent({"Accept": accept, "Content-Type": content_type}, content)
 
 
 def whole(what: str, answer: bytes | None) -> bytes:

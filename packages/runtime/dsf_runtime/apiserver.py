@@ -114,13 +114,13 @@ class ApiServer:
         A body that is not bytes is encoded as JSON. ``seconds`` limits each attempt. Raises
         ApiError unless the status is 2xx.
         """
-        headers, content = encoded(body, content_type=content_type, accept=accept)
+        sent = encoded(body, content_type=content_type, accept=accept)
         answer = await self._send(
             method,
             path,
             params=params,
-            content=content,
-            headers=headers,
+            content=sent.content,
+            headers=sent.headers,
             seconds=seconds or self._timeout,
             most=ANSWER_BYTES,
         )

@@ -100,10 +100,12 @@ class BlockingApiServer:
         content_type: str = JSON,
     ) -> bytes:
         """Sends a request once. Raises ApiError."""
-        headers, content = encoded(body, content_type=content_type)
+        sent = encoded(body, content_type=content_type)
         return self._waited(
             self._started(
-                lambda: self._whole(method, path, params=params, headers=headers, content=content)
+                lambda: self._whole(
+                    method, path, params=params, headers=sent.headers, content=sent.content
+                )
             )
         )
 
