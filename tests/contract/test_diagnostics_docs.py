@@ -104,11 +104,16 @@ def full_shard(root: Path) -> None:
 
 
 def large_set(root: Path) -> None:
-    write(root, CODES["DSF358"].good)
+    """The longer the labels, the fewer clusters are needed."""
+    names = [f"label{number}" for number in range(12)]
+    path = "/".join(f"{{{{ .labels.{name} }}}}" for name in names)
+    written = ", ".join(f"{name}: {'x' * 63}" for name in names)
+    clusters = "".join(
+        f"# clusters/{name}.yaml\nmetadata:\n  labels: {{{written}}}\n" for name in ("prod", "edge")
+    )
+    write(root, f"{CODES['DSF358'].good.replace('{{ .labels.env }}', path)}\n{clusters}")
     (root / "clusters" / "more.yaml").write_text(
-        "---\n".join(
-            CLUSTER.format(f"{number}, labels: {{env: {'x' * 63}}}") for number in range(8_000)
-        )
+        "---\n".join(CLUSTER.format(f"{number}, labels: {{{written}}}") for number in range(1_000))
     )
 
 
