@@ -126,10 +126,11 @@ def test_raw_scores_are_sent_from_a_pod_without_the_agents_credentials(
     }
     installation.fleet.configure(agent={"remoteWrite": writing})
     installation.sync()
-    wait_until_there(operated, SENDER, REMOTE_WRITE, namespace=AGENT_NAMESPACE)
-    settings = operated.get("v1/ConfigMap", REMOTE_WRITE, namespace=AGENT_NAMESPACE)
+    # The work agent creates the objects of a work one after another.
+    settings = wait_until_there(operated, "v1/ConfigMap", REMOTE_WRITE, namespace=AGENT_NAMESPACE)
+    sender = wait_until_there(operated, SENDER, REMOTE_WRITE, namespace=AGENT_NAMESPACE)
     assert f"cluster: {OPERATED}\n" in settings["data"]["prometheus.yml"].replace('"', "")
-    pod = operated.get(SENDER, REMOTE_WRITE, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"]
+    pod = sender["spec"]["template"]["spec"]
     volumes = {volume["name"]: volume for volume in pod["volumes"]}
     assert volumes.keys() == {"config", "data", "credentials"}
     assert volumes["credentials"]["projected"]["sources"] == [
