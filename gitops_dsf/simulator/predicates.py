@@ -6,24 +6,17 @@ selector and every CEL expression are ANDed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import Predicate, predicate_of
 from gitops_dsf.hub.selectors import SelectorError
 from gitops_dsf.simulator.cel.function import Unsupported
+from gitops_dsf.simulator.filtered import Filtered
 from gitops_dsf.simulator.state import HubState
-from gitops_dsf.simulator.status import SUCCESS, Code, Status
+from gitops_dsf.simulator.status import Code, Status
 
 PREDICATE_FILTER = "Predicate"
-
-
-@dataclass(frozen=True, slots=True)
-class Filtered:
-    clusters: tuple[int, ...] = field(repr=False)
-    status: Status = SUCCESS
-    unsupported: tuple[Unsupported, ...] = ()
-    """If it is not empty, it is unknown whether some clusters pass."""
 
 
 def filter_clusters(

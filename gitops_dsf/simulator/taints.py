@@ -8,10 +8,10 @@ takes applications off a lost cluster.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from gitops_dsf.hub.objects import ManagedCluster, Placement, Taint, Toleration
 from gitops_dsf.hub.times import EARLIEST, LATEST
+from gitops_dsf.simulator.filtered import Filtered
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
@@ -43,13 +43,6 @@ def toleration_status(placement: Placement) -> Status:
     return SUCCESS
 
 
-class TaintFilterResult(NamedTuple):
-    """The clusters that pass the filter, and how it went."""
-
-    clusters: tuple[int, ...]
-    status: Status
-
-
 def filter_tainted(
     clusters: Sequence[int],
     *,
@@ -57,20 +50,20 @@ def filter_tainted(
     state: HubState,
     own: frozenset[str],
     now: datetime,
-) -> TaintFilterResult:
+) -> Filtered:
     """The clusters whose taints are all tolerated.
 
     `own` names the clusters in this Placement's decisions. As in OCM, contradicting tolerations are
     noticed only if there are clusters.
     """
     if not clusters:
-        return TaintFilterResult(tuple(clusters), SUCCESS)
+        return Filtered(tuple(clusters))
     status = toleration_status(placement)
     if status.failed:
-        return TaintFilterResult((), status)
+        return Filtered((), status)
     tainted = state.tainted.intersection(clusters)
     if not tainted:
-        return TaintFilterResult(tuple(clusters), status)
+        return Filtered(tuple(clusters), status)
     tolerations = placement.spec.tolerations or ()
     dropped: set[int] = set()
     for cluster in tainted:
@@ -78,7 +71,7 @@ def filter_tainted(
         if blocking_taint(state.clusters[cluster], tolerations, in_decision, now):
             dropped.add(cluster)
     tolerated = tuple(cluster for cluster in clusters if cluster not in dropped)
-    return TaintFilterResult(tolerated, status)
+    return Filtered(tolerated, status)
 
 
 def blocking_taint(
