@@ -160,6 +160,15 @@ async def test_no_hook_and_no_filter_of_the_repository_runs(
     assert not ran.exists()
 
 
+def check_header(repository: GitRepository, commit: str, *, parent: str) -> None:
+    """The commit is ours, with the time and the message of these tests, and has this parent."""
+    form = "--format=%an <%ae>%n%cn <%ce>%n%aI%n%P%n%B"
+    shown = git("show", "--no-patch", form, commit, folder=repository.bare)
+    assert (
+        shown == f"{AUTHOR}\n{AUTHOR}\n2026-11-21T08:00:00+00:00\n{parent}\nAccept\n\nBecause.\n\n"
+    )
+
+
 async def test_a_commit_changes_what_it_names_and_nothing_else(
     mine: Clone, repository: GitRepository
 ) -> None:
@@ -178,14 +187,7 @@ async def test_a_commit_changes_what_it_names_and_nothing_else(
     changed = await mine.changes(head, commit)
     assert sorted(changed) == ["a.yaml", "crlf.yaml", "dir/run.sh", 'q "x".yaml']
     assert changed["dir/run.sh"].startswith("100755 "), "the file keeps its mode"
-    shown = git(
-        "show",
-        "--no-patch",
-        "--format=%an <%ae>%n%cn <%ce>%n%aI%n%P%n%B",
-        commit,
-        folder=repository.bare,
-    )
-    assert shown == f"{AUTHOR}\n{AUTHOR}\n2026-11-21T08:00:00+00:00\n{head}\nAccept\n\nBecause.\n\n"
+    check_header(repository, commit, parent=head)
     git("fsck", "--strict", folder=repository.bare)
 
 
@@ -208,14 +210,7 @@ async def test_a_commit_of_files_needs_no_working_tree(
         assert found == of_parent | {path: file_entry(text) for path, text in files.items()}
         for path, text in files.items():
             assert await mine.read(repository.branches()[branch], path) == text
-    shown = git(
-        "show",
-        "--no-patch",
-        "--format=%an <%ae>%n%cn <%ce>%n%aI%n%P%n%B",
-        commit,
-        folder=repository.bare,
-    )
-    assert shown == f"{AUTHOR}\n{AUTHOR}\n2026-11-21T08:00:00+00:00\n{head}\nAccept\n\nBecause.\n\n"
+    check_header(repository, commit, parent=head)
     assert await mine.written_by(commit) == AUTHOR
     assert list(mine.tree.iterdir()) == []
     git("fsck", "--strict", folder=repository.bare)
