@@ -14,7 +14,7 @@ import pytest
 from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.values import Totals
 from tests.support.agent.clusterobjects import claim, device, node, pod, resource_slice
-from tests.support.agent.http import HttpFake, last_values
+from tests.support.agent.http import HttpFake, last_values, scores
 from tests.support.agent.running import Place, RunningAgent, checked, entry, running
 from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.virtual_time import wall
@@ -158,10 +158,10 @@ async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_th
         scene.entry("cpu_available_ratio", name="two", sourceRange=9),
     )
     two["sourceStep"] = 3
-    other = entry("none", scoring=scene.scoring.url)
-    scene.place.put(one, two, other)
-    async with scene.agent(scored=False) as agent:
-        await scene.scored(3)
+    async with HttpFake(scores(50)) as elsewhere, scene.agent(scored=False) as agent:
+        other = entry("none", scoring=elsewhere.url)
+        scene.place.put(one, two, other)
+        await scene.scored(2)
         assert scene.api.watching == ["nodes", "pods"]
         scene.place.put(two, other)
         await until(lambda: len(agent.agent.ready().detail["scorers"]) == 2, what="one went")
@@ -172,8 +172,9 @@ async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_th
         await until(lambda: not scene.api.watching, what="the watches ended")
         scene.api.add(pod("new", on="a", cpu="1"))
         scene.place.put(scene.entry("cpu_requested_cores"), other)
-        await runs(agent)
+        await scene.scored(3)
         assert scene.values() == [1.0]
+        assert elsewhere.seen
 
 
 async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: Scene) -> None:
