@@ -43,6 +43,7 @@ $(VENV)/.installed: pyproject.toml packages/wire/pyproject.toml packages/scorer/
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gitops-dsf needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
 	$(MAKE) --no-print-directory $(UV)
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --inexact --compile-bytecode
+	$(PY) -m compileall -q -j 0 gitops_dsf packages agent
 	touch $@
 
 $(UV):
