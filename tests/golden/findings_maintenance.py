@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from tests.support.repositories import BASE, app
+from tests.support.repositories import BASE, app, beside_upstream
 
 SETTINGS: Final = BASE["gitops-dsf.yaml"]
 PACED: Final = SETTINGS.replace("spec: {", "spec: {pace: {}, ")
@@ -49,7 +49,7 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "maintenance: tonight, with the upstream controller": {
         **_case(
             _work(),
-            settings=PACED.replace("spec: {", "spec: {delivery: {mode: UpstreamController}, "),
+            settings=beside_upstream(PACED),
         ),
         "scorers": BASE["scorers/s.yaml"].replace("  scoreRange: {min: 0, max: 1}\n", ""),
     },

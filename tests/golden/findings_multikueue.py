@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from tests.support.repositories import BASE
+from tests.support.repositories import BASE, UPSTREAM
 
 SETTINGS: Final = BASE["gitops-dsf.yaml"]
 CLUSTER: Final = BASE["clusters/c.yaml"]
@@ -75,7 +75,7 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
         "apps": _jobs(),
     },
     "jobs: the upstream controller": {
-        "settings": SETTINGS.replace("spec: {", "spec: {delivery: {mode: UpstreamController}, "),
+        "settings": UPSTREAM,
         "scorers": BASE["scorers/s.yaml"].replace("  scoreRange: {min: 0, max: 1}\n", ""),
         "apps": _jobs(),
     },

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from tests.support.repositories import BASE, FULL, LOCK, app
+from tests.support.repositories import BASE, FULL, LOCK, app, beside_upstream
 
 SETTINGS: Final = BASE["gitops-dsf.yaml"]
 SPANNED: Final = BASE["scorers/s.yaml"]
@@ -61,19 +61,19 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
         _settings().replace("reconciler: {", "reconciler: {enabled: false, "), _app("{scorer: cpu}")
     ),
     "pace: the upstream controller": {
-        **_case(_settings(more="delivery: {mode: UpstreamController}, "), _app("{scorer: cpu}")),
+        **_case(beside_upstream(_settings()), _app("{scorer: cpu}")),
         "scorers": SPANNED.replace("  scoreRange: {min: 0, max: 1}\n", ""),
     },
     "pace: the upstream controller, and a demand without a lock": {
         **_case(
-            _settings(more="delivery: {mode: UpstreamController}, "),
+            beside_upstream(_settings()),
             _app("{scorer: cpu, demand: 5}"),
         ),
         "scorers": FULL.replace("  scoreRange: {min: 0, max: 1}\n", ""),
     },
     "pace: the upstream controller, and a demand with a lock": {
         **_case(
-            _settings(more="delivery: {mode: UpstreamController}, "),
+            beside_upstream(_settings()),
             _app("{scorer: cpu, demand: 5}"),
         ),
         "scorers": FULL.replace("  scoreRange: {min: 0, max: 1}\n", ""),
@@ -81,7 +81,7 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "pace: the upstream controller, and verified moves": {
         **_case(
-            _settings(more="delivery: {mode: UpstreamController}, "),
+            beside_upstream(_settings()),
             _app("{scorer: cpu}", moves="verify: [{scorer: free, atLeast: 20}]"),
         ),
         "scorers": f"{SPANNED}---\n{OTHER}".replace("  scoreRange: {min: 0, max: 1}\n", ""),

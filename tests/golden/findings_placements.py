@@ -20,7 +20,16 @@ from tests.golden.findings_documents import (
     selector,
     settings,
 )
-from tests.support.repositories import APP, BARE, app, application_set, listed, placement, policy
+from tests.support.repositories import (
+    APP,
+    BARE,
+    UPSTREAM,
+    app,
+    application_set,
+    listed,
+    placement,
+    policy,
+)
 
 
 def cel(expression: str) -> str:
@@ -39,13 +48,8 @@ spec: {clusterSet: global}
 
 
 def _eligible_clusters() -> Iterator[tuple[str, Documents]]:
-    for text in ("", "delivery: {mode: UpstreamController}"):
-        yield case(
-            f"no clusters, {text}",
-            settings=settings(text) if text else SETTINGS,
-            clusters=SET,
-            scorers=BARE,
-        )
+    for title, text in (("", SETTINGS), ("delivery: {mode: UpstreamController}", UPSTREAM)):
+        yield case(f"no clusters, {title}", settings=text, clusters=SET, scorers=BARE)
     for name in listed("""
         kube | kueue
     """):

@@ -27,6 +27,7 @@ from tests.golden.findings_documents import (
     variants,
 )
 from tests.support.repositories import (
+    AGENT_IMAGE,
     APP,
     BARE,
     BY_QUERY,
@@ -523,7 +524,8 @@ def _upstream() -> Iterator[tuple[str, Documents]]:
     for crds in ("Existing", "Rendered"):
         for mode in ("UpstreamController", "ManifestWork"):
             delivery = f"delivery: {{mode: {mode}, crds: {crds}}}"
-            yield case(delivery, settings=settings(delivery), scorers=BARE)
+            base = SETTINGS if mode == "ManifestWork" else SETTINGS.replace(AGENT_IMAGE, "")
+            yield case(delivery, settings=settings(delivery, base), scorers=BARE)
     for kind in ("API", "Query"):
         yield case(
             f"upstream: scoring.type {kind}",

@@ -91,6 +91,13 @@ def _images() -> Iterator[tuple[str, Documents]]:
         for digests in ("true", "false"):
             text = settings(f"{rest}requireImageDigests: {digests}", WITHOUT_IMAGES)
             yield case(f"our own images, {rest}digests {digests}", settings=text, scorers=BARE)
+    for sections in (
+        "agent: {logFormat: text}",
+        "hubScorer: {logFormat: text}, agent: {image: r/agent}",
+        "hubScorer: {}, agent: {}",
+    ):
+        text = settings(f"delivery: {{mode: UpstreamController}}, {sections}", WITHOUT_IMAGES)
+        yield case(f"beside upstream's add-on: {sections}", settings=text, scorers=BARE)
     each = (
         "requireImageDigests: true, hubScorer: {image: r/hub}, agent: {image: r/agent, openTelemetry: {image: r/otlp, collectorNamespaces: [otel]},"
         f" rollout: [{{clusterSelector: {PROD}, image: r/next}}, {{clusterSelector: {PROD}, nodeSelector: {{a: b}}}}]}}, reconciler: {{image: r/reconciler}}"

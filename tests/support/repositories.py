@@ -10,7 +10,8 @@ from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve.context import context_of
 
-IMAGES = ", agent: {image: r.example.com/agent}, reconciler: {image: r.example.com/reconciler}"
+AGENT_IMAGE = ", agent: {image: r.example.com/agent}"
+IMAGES = f"{AGENT_IMAGE}, reconciler: {{image: r.example.com/reconciler}}"
 """Images of a registry, in gitops-dsf.yaml below."""
 BASE = {
     "gitops-dsf.yaml": (
@@ -154,9 +155,15 @@ kind: ScorerLock
 metadata: {name: cpu}
 spec: {configURL: http://api.svc:8000/config, config: {}}
 """
-UPSTREAM = BASE["gitops-dsf.yaml"].replace(
-    "spec: {", "spec: {delivery: {mode: UpstreamController}, "
-)
+
+
+def beside_upstream(settings: str) -> str:
+    """The settings with upstream's agents, and so without ours."""
+    upstream = "spec: {delivery: {mode: UpstreamController}, "
+    return settings.replace(AGENT_IMAGE, "").replace("spec: {", upstream)
+
+
+UPSTREAM = beside_upstream(BASE["gitops-dsf.yaml"])
 
 
 def asking(query: str, *, span: str = "range: 60, ") -> str:

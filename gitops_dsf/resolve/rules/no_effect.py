@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from dsf_wire.measures import SOURCE_TYPE
-from gitops_dsf.diagnostics import Diagnostic, Edit, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.hub.delivery import OUR_CRDS
 from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Document, FieldPath, value_at
@@ -40,6 +40,8 @@ class _Row(NamedTuple):
     hint: str
     is_removed_by_fix: bool = False
     """Whether to remove the field is the only way, so that `validate --fix` may do it."""
+    severity: Severity | None = None
+    """That of the code when absent."""
 
 
 def _declared_scorers(context: Context) -> Iterator[_Place]:
@@ -155,6 +157,16 @@ _ROWS: Final = (
         "upstream's add-on sends no raw scores: remoteWrite has no effect with delivery.mode"
         " UpstreamController",
         "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml",
+    ),
+    _Row(
+        # A fleet that tries upstream's add-on may keep them until it comes back.
+        codes.UPSTREAM_ONLY,
+        _settings_of_upstream,
+        "agent hubScorer",
+        "{whole} has no effect with delivery.mode UpstreamController: upstream's add-on brings the"
+        " agents, with settings of its own",
+        "remove it, or write delivery.mode: ManifestWork",
+        severity=Severity.WARNING,
     ),
     _Row(
         codes.FIELD_OF_AN_API,
@@ -273,4 +285,5 @@ def _reported(row: _Row, holder: _Place, name: str) -> Iterator[Diagnostic]:
         row.message.format(**words),
         row.hint.format(**words),
         edits=(Edit(path),) if row.is_removed_by_fix else (),
+        severity=row.severity,
     )
