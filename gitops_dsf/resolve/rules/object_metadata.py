@@ -79,18 +79,17 @@ def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
     )
     for entry in every_entry:
         document, holder, field, key, value = entry
-        holder_text = dotted(holder)
         # Kubernetes lets the domain of an annotation have capital letters.
         if not label_key(key.lower() if field == "annotations" else key):
             yield codes.BAD_VALUE.at(
                 document.key_at(entry.path),
-                f"{holder_text}.{field}: {key or 'an empty key'} is not allowed",
+                f"{dotted(holder)}.{field}: {key or 'an empty key'} is not allowed",
                 KEY_RULE,
             )
         elif field == "labels" and isinstance(value, str) and not _may_be_a_label(entry):
             yield codes.BAD_VALUE.at(
                 document.at(entry.path),
-                f"{holder_text}.labels.{key}: {value[:60]} is not allowed",
+                f"{dotted(holder)}.labels.{key}: {value[:60]} is not allowed",
                 VALUE_RULE,
             )
 
