@@ -4,11 +4,12 @@ refreshes golden files.
 
 import asyncio
 import gc
+import json
 import os
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import chdir, suppress
 from functools import cache
 from importlib import import_module
@@ -18,7 +19,6 @@ from typing import Any, Final
 import pytest
 from xdist.scheduler import LoadGroupScheduling
 
-from gitops_dsf.cli.scaffold import scaffold
 from tests.support import environment, laws
 from tests.support.virtual_time import VirtualLoop
 from tests.support.warmpython import warm_python
@@ -50,6 +50,8 @@ end no process is left alone with one of them.
 """
 ID_CHARACTERS = 80
 """Of a parameter in the name of a test."""
+PACKED: Final = "json"
+"""Of a report on its way between processes."""
 GARBAGE: Final = 20_000
 """Objects that are made before garbage is looked for, as in the agent. At Python's 700 the looks
 take a thirtieth of the time.
@@ -136,6 +138,25 @@ def pytest_make_parametrize_id(val: object) -> str | None:
         f"{ascii(val[:ID_CHARACTERS])[:ID_CHARACTERS]}... {len(val)} long,"
         f" {zlib.crc32(content):08x}"
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(
+    report: pytest.CollectReport | pytest.TestReport,
+) -> Generator[None, dict[str, Any], dict[str, Any]]:
+    """The report of what passed as one text.
+
+    pytest-xdist 3.8 sends three reports for each test, and packs each part of them in Python.
+    """
+    parts = yield
+    return {PACKED: json.dumps(parts)} if report.passed else parts
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_from_serializable(data: dict[str, Any]) -> Generator[None, object, object]:
+    if PACKED in data:
+        data.update(json.loads(data.pop(PACKED)))
+    return (yield)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -237,6 +258,8 @@ def pipeline_programs(wheels: Path, tmp_path_factory: pytest.TempPathFactory) ->
     """A folder for PATH with what the pipeline of a new fleet needs: gitops-dsf without any extra,
     and without the distribution that only extras use.
     """
+    from gitops_dsf.cli.scaffold import scaffold
+
     root = tmp_path_factory.mktemp("pipeline")
     scaffold(target=root / "fleet", name="fleet", wheels=wheels)
     wanted = root / "fleet/requirements.txt"
