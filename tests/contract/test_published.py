@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from check_jsonschema import main as check_jsonschema
 from click.testing import CliRunner
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
@@ -190,4 +189,6 @@ def test_forges_take_the_pipelines(schema: str, files: list[Path], tmp_path: Pat
 
 
 def ran(*arguments: str) -> int:
+    from check_jsonschema import main as check_jsonschema
+
     return CliRunner().invoke(check_jsonschema, arguments).exit_code

@@ -12,9 +12,6 @@ from typing import Any
 
 import promql_parser
 import pytest
-from grafana_foundation_sdk.cog.encoder import JSONEncoder
-from grafana_foundation_sdk.cog.plugins import register_default_plugins
-from grafana_foundation_sdk.models.dashboard import Dashboard as GrafanaDashboard
 from prometheus_client import CollectorRegistry
 
 from dsf_agent.metrics import AgentMetrics
@@ -123,6 +120,16 @@ class TestQueries:
                 )
 
 
+def kept_by_grafana(dashboard: Any) -> Any:
+    """What Grafana reads of a dashboard."""
+    from grafana_foundation_sdk.cog.encoder import JSONEncoder
+    from grafana_foundation_sdk.cog.plugins import register_default_plugins
+    from grafana_foundation_sdk.models.dashboard import Dashboard
+
+    register_default_plugins()
+    return json.loads(JSONEncoder().encode(Dashboard.from_json(dashboard)))
+
+
 def lost(given: Any, kept: Any, path: str = "") -> Iterator[str]:
     """Paths of what Grafana's schema does not keep of a dashboard."""
     if isinstance(given, dict):
@@ -163,20 +170,16 @@ class TestAlerts:
 class TestDashboard:
     def test_grafana_reads_all_of_it(self) -> None:
         """By the schema of Grafana 10.1, the oldest that the library has."""
-        register_default_plugins()
-        kept = JSONEncoder().encode(GrafanaDashboard.from_json(DASHBOARD))
         # Grafana 10.1 writes `definition` of a variable, but its schema does not name it.
-        assert list(lost(DASHBOARD, json.loads(kept))) == [
+        assert list(lost(DASHBOARD, kept_by_grafana(DASHBOARD))) == [
             f".templating.list[{index}].definition" for index in (1, 2, 4, 5)
         ]
 
     def test_the_schema_finds_a_key_that_it_does_not_know(self) -> None:
         """The healthy twin of the test above: a misspelt key of a panel is not kept."""
-        register_default_plugins()
         wrong = json.loads(json.dumps(DASHBOARD))
         wrong["panels"][1]["gridPoss"] = {}
-        kept = JSONEncoder().encode(GrafanaDashboard.from_json(wrong))
-        assert ".panels[1].gridPoss" in list(lost(wrong, json.loads(kept)))
+        assert ".panels[1].gridPoss" in list(lost(wrong, kept_by_grafana(wrong)))
 
     def test_panels_have_their_own_ids_and_places(self) -> None:
         panels = DASHBOARD["panels"]

@@ -17,14 +17,14 @@ import msgspec
 from gitops_dsf.simulator import Outcome, Verdict, simulate
 from tests.unit.simulator.hub import ORACLE, Scenario, documents, oracle, plain
 
-SCENARIOS = [*oracle("edge"), *oracle("random")]
 WARNING, ERROR = 1, 2
 IGNORED = {"name"}
 
 
 @cache
 def judged() -> list[tuple[Scenario, Verdict]]:
-    return [(scenario, scenario.simulate()) for scenario in SCENARIOS]
+    scenarios = [*oracle("edge"), *oracle("random")]
+    return [(scenario, scenario.simulate()) for scenario in scenarios]
 
 
 def differences(want: Mapping[str, Any], got: Mapping[str, Any]) -> list[str]:
@@ -92,12 +92,6 @@ def test_clusters_dropped_have_a_reason() -> None:
             assert all(drop.reason for drop in verdict.dropped.values())
 
 
-CASES: list[dict[str, Any]] = [
-    msgspec.json.decode(line)
-    for line in gzip.decompress((ORACLE / "scheduler.jsonl.gz").read_bytes()).decode().splitlines()
-]
-
-
 def verdict_of(scenario: Mapping[str, Any]) -> Verdict:
     objects = documents({**scenario, "clusterSets": scenario["sets"]})
     return simulate(objects, f"ns/{scenario['placement']['metadata']['name']}", scenario["now"])
@@ -143,8 +137,12 @@ def scheduled_differences(case: Mapping[str, Any]) -> list[str]:
 
 def test_agrees_with_schedule() -> None:
     """Every field that Schedule() returns."""
+    cases = map(
+        msgspec.json.decode,
+        gzip.decompress((ORACLE / "scheduler.jsonl.gz").read_bytes()).splitlines(),
+    )
     found = {
-        number: lines for number, case in enumerate(CASES) if (lines := scheduled_differences(case))
+        number: lines for number, case in enumerate(cases) if (lines := scheduled_differences(case))
     }
     assert not found, "\n  ".join(
         f"{number} differs in {line}" for number in found for line in found[number]

@@ -221,9 +221,13 @@ def on_acm(changes: dict[FactSource, tuple[Any, ...]]) -> Given:
             workload("dynamic-scoring-framework-controller", "ocm", "x:1"),
             workload("dynamic-scoring-addon-controller", "ocm", "x:1"),
         ),
-        FactSource.ADDON_DEFINITIONS: (*facts().of(FactSource.ADDON_DEFINITIONS), definition),
     }
-    return lambda: facts({**kept, **changes})
+
+    def given() -> DoctorFacts:
+        definitions = (*facts().of(FactSource.ADDON_DEFINITIONS), definition)
+        return facts({FactSource.ADDON_DEFINITIONS: definitions, **kept, **changes})
+
+    return given
 
 
 def refuged(*clusters: str, at: str = "", held: str = "") -> Given:
