@@ -5,7 +5,6 @@ import itertools
 import json
 import math
 import os
-import resource
 import signal
 import time
 import traceback
@@ -150,10 +149,8 @@ def run_apart(order: Order, cpu: float = math.inf) -> Result:
     if not child:
         os.close(read)
         if cpu < math.inf:
-            # A child begins without CPU time of its own. The kernel knows whole seconds.
-            seconds = max(1, math.ceil(cpu))
-            # The first limit sends SIGXCPU, the second one SIGKILL.
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+            # It sends SIGPROF, which ends the child. A limit of resources knows whole seconds.
+            signal.setitimer(signal.ITIMER_PROF, cpu)
         with os.fdopen(write, "wb") as file:
             try:
                 file.write(json.dumps(asdict(run(order))).encode())
@@ -167,8 +164,8 @@ def run_apart(order: Order, cpu: float = math.inf) -> Result:
     _, status, used = os.wait4(child, 0)
     spent = used.ru_utime + used.ru_stime
     died = "the process died"
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        died = f"the world was stopped: it had used {spent:.0f} s of CPU"
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+        died = f"the world was stopped: it had used {spent:.1f} s of CPU"
     plain: dict[str, Any] = json.loads(answer or json.dumps({"crash": died}))
     if "crash" in plain:
         return Result(
