@@ -73,7 +73,11 @@ def check_declared(declared: Declared) -> CheckResult:
 
 def produce(root: Path) -> RenderResult:
     """Renders a repository in memory. Raises RepositoryError when it cannot be read."""
-    checked = check(root)
+    return produce_checked(check(root))
+
+
+def produce_checked(checked: CheckResult) -> RenderResult:
+    """Renders a repository that was checked already."""
     tree = None
     if checked.fleet is not None:
         # Most verbs render nothing, so they need not import what renders.

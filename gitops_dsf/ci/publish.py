@@ -46,8 +46,10 @@ class PublishJob:
 
     directory: Path
     branch: str
-    render: Callable[[Path], bool]
-    """Renders a fleet into its folder RENDERED, and says whether that then holds nothing else."""
+    render: Callable[[Path, CheckResult], bool]
+    """Renders a fleet that was checked into its folder RENDERED, and says whether that then holds
+    nothing else.
+    """
     report: Callable[[Sequence[Diagnostic]], None]
     """Shows findings because of which nothing is rendered."""
     log: Callable[[str], None]
@@ -80,10 +82,10 @@ class PublishJob:
 
         False if the sources have errors.
         """
-        checked = check(sources.root, also=sources.diagnostics)
         if has_errors(sources.diagnostics):
-            self.report(checked.diagnostics)
+            self.report(check(sources.root, also=sources.diagnostics).diagnostics)
             return False
+        checked = check(sources.root)
         branch = self._target(checked)
         start = commit if branch == self.branch else _start_of(clone, branch)
         with _work_tree(clone, start) as tree:
@@ -97,7 +99,7 @@ class PublishJob:
             rendered.mkdir(parents=True, exist_ok=True)
             # So messages name rendered files as people see them in the repository.
             (sources.root / RENDERED).symlink_to(rendered)
-            if not self.render(sources.root):
+            if not self.render(sources.root, checked):
                 return False
             return self._commit_and_push(clone, folder, branch, commit[:SHORT])
 

@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,12 +21,13 @@ from gitops_dsf.ci.environment import pipeline_run
 from gitops_dsf.ci.publish import PublishJob
 from gitops_dsf.ci.run import PipelineError, PipelineRun, secret_variable
 from gitops_dsf.cli.inputs import check_has_settings
-from gitops_dsf.cli.main import main, without_secrets
+from gitops_dsf.cli.main import exit_code_of, without_secrets
+from gitops_dsf.cli.render import deliver
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.cli.validate import report_folder
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.errors import UsageError
-from gitops_dsf.pipeline import CheckResult, check
+from gitops_dsf.pipeline import CheckResult, check, produce_checked
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
@@ -75,7 +76,7 @@ def _failed_checks(
         return
     if not _passes("test", directory):
         yield "test"
-    if not _renders_as_committed(args.directory, settings):
+    if not _renders_as_committed(args.directory, settings, checked):
         yield "render"
     if args.junit is not None:
         # The tests ran above as text, for the log. A verb prints one format, so they run again.
@@ -102,15 +103,24 @@ def _validates(args: argparse.Namespace, pipeline: PipelineRun, checked: CheckRe
     return exit_code == 0
 
 
-def _renders_as_committed(directory: Path, settings: FleetRepositorySpec) -> bool:
+def _renders_as_committed(
+    directory: Path, settings: FleetRepositorySpec, checked: CheckResult
+) -> bool:
     """Whether rendered/ is up to date, or, where it is on a branch of its own, can be rendered."""
     # With mode Branch the pipeline renders after the merge, so nothing in the pull request can be
     # old.
     if settings.output.mode == "Directory":
-        return _passes("render", str(directory), "--check")
+        return _passes(
+            *("render", str(directory), "--check"),
+            run=lambda: deliver(directory, produce_checked(checked), out=None, is_check=True),
+        )
     # Elsewhere, because a check writes nothing into a clone that is also somebody's work tree.
     with tempfile.TemporaryDirectory() as folder:
-        return _passes("render", str(directory), "--out", str(Path(folder, "rendered")))
+        out = str(Path(folder, "rendered"))
+        return _passes(
+            *("render", str(directory), "--out", out),
+            run=lambda: deliver(directory, produce_checked(checked), out=out),
+        )
 
 
 def _preview(
@@ -322,26 +332,34 @@ def _publish(args: argparse.Namespace, pipeline: PipelineRun) -> int:
     return int(not job.run())
 
 
-def _renders(fleet: Path) -> bool:
+def _renders(fleet: Path, checked: CheckResult) -> bool:
     """Renders a fleet. False if its folder then has a file that no source renders to.
 
     Argo CD would apply that file.
     """
+    rendered = produce_checked(checked)
+    command = ("render", "--out", RENDERED)
     with chdir(fleet):  # so that findings name files as the repository does
-        if not _passes("render", "--out", RENDERED):
+        if not _passes(*command, run=lambda: deliver(Path(), rendered, out=RENDERED)):
             return False
         # Rendering leaves foreign files alone and succeeds; only the check fails for them.
-        return _passes("render", "--out", RENDERED, "--check")
+        return _passes(
+            *(*command, "--check"),
+            run=lambda: deliver(Path(), rendered, out=RENDERED, is_check=True),
+        )
 
 
 def _report(diagnostics: Sequence[Diagnostic]) -> None:
     show_findings(Path(), diagnostics, ending="nothing was rendered")
 
 
-def _passes(*command: str) -> bool:
-    """Runs a verb, which prints to the log."""
+def _passes(*command: str, run: Callable[[], int] | None = None) -> bool:
+    """Runs a verb, which prints to the log.
+
+    `run` does the same for a fleet that is checked already, and a large one takes seconds.
+    """
     _log_command(*command)
-    exit_code = main(command)
+    exit_code = exit_code_of(command, run)
     _end_of_verb()
     return exit_code == 0
 
@@ -351,7 +369,7 @@ def _printed(*command: str) -> tuple[int, str]:
     _log_command(*command)
     # Only the result: what goes to standard error still reaches the log.
     with redirect_stdout(io.StringIO()) as printed:
-        exit_code = main(command)
+        exit_code = exit_code_of(command)
     return exit_code, printed.getvalue()
 
 

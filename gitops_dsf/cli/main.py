@@ -83,12 +83,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # With arguments it is called within a process that goes on: by `ci`, by tests, by the demo.
     if argv is not None:
-        return _exit_code(argv)
+        return exit_code_of(argv)
     # Documents, models, files and the objects of a hub are trees, which reference counting frees.
     # For 2,000 clusters the collector took 6 % of a render. Verbs that run for long enable it
     # again.
     gc.disable()
-    code = _exit_code(sys.argv[1:])
+    code = exit_code_of(sys.argv[1:])
     # At its end the interpreter searches the whole heap for cycles, which took 70 ms after
     # `validate` of a small repository, and frees each object. The system frees the memory anyway.
     atexit.register(_end, code)
@@ -103,7 +103,11 @@ def _end(code: int) -> None:
         os._exit(code)
 
 
-def _exit_code(arguments: Sequence[str]) -> int:
+def exit_code_of(arguments: Sequence[str], run: Callable[[], int] | None = None) -> int:
+    """Runs one command, says why it failed, and returns its exit code; never raises.
+
+    With `run` that is called, by a caller that has what the command would make anew.
+    """
     # Looked for before argparse runs, which can fail as well.
     debug = "--debug" in arguments
     # Manifests, JSON and SARIF are always UTF-8. The locale of pipelines and containers is often
@@ -112,7 +116,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        code = _run(arguments)
+        code = _run(arguments) if run is None else run()
         # Within the try: a full disk or a closed pipe often shows only when the buffer is written.
         sys.stdout.flush()
     except SystemExit as error:

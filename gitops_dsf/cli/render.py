@@ -10,7 +10,7 @@ from gitops_dsf.cli.inputs import check_is_folder
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.output import Changes, compare, write
-from gitops_dsf.pipeline import produce
+from gitops_dsf.pipeline import RenderResult, produce
 from gitops_dsf.render.argocd import BOOTSTRAP, RENDERED
 from gitops_dsf.render.tree import RenderedTree
 from gitops_dsf.repository.load.paths import FOLDERS
@@ -28,30 +28,58 @@ def run(args: argparse.Namespace) -> int:
     if args.part and not args.stdout:
         raise UsageError("--part goes with --stdout")
     check_is_folder(args.directory)
-    if args.out is not None and not args.out:
-        # `--out "$UNSET"` passes an empty path, which would mean the current folder.
-        raise UsageError("--out is empty; name the folder that the tree goes into")
-    out = Path(args.out) if args.out else args.directory / RENDERED
-    if not args.out and out.is_symlink():
-        raise RepositoryError(
-            f"{out} is a symbolic link, and nothing is written behind one; remove it, or name the"
-            " folder with --out"
-        )
-    _check_is_apart(out, args.directory)
-    rendered = produce(args.directory)
-    if rendered.tree is None:
-        show_findings(args.directory, rendered.diagnostics, ending="nothing was rendered")
+    out = _target(args.directory, args.out)
+    tree = _shown(args.directory, produce(args.directory))
+    if tree is None:
         return 1
-    show_findings(args.directory, rendered.diagnostics)
-    tree = rendered.tree
-    # What the fleet took is enough for the comparison of a large tree with its folder.
-    del rendered
     if args.stdout:
         return _stream(tree, args.part)
+    return _delivered(tree, out, is_check=args.check, allow_shrink=args.allow_shrink)
+
+
+def deliver(
+    directory: Path, rendered: RenderResult, *, out: str | None, is_check: bool = False
+) -> int:
+    """What `render` does with a fleet that was rendered already. Returns its exit code."""
+    target = _target(directory, out)
+    tree = _shown(directory, rendered)
+    if tree is None:
+        return 1
+    return _delivered(tree, target, is_check=is_check, allow_shrink=False)
+
+
+def _target(directory: Path, out: str | None) -> Path:
+    """The folder that the tree goes into. Raises UsageError or RepositoryError."""
+    if out is not None and not out:
+        # `--out "$UNSET"` passes an empty path, which would mean the current folder.
+        raise UsageError("--out is empty; name the folder that the tree goes into")
+    target = Path(out) if out else directory / RENDERED
+    if not out and target.is_symlink():
+        raise RepositoryError(
+            f"{target} is a symbolic link, and nothing is written behind one; remove it, or name"
+            " the folder with --out"
+        )
+    _check_is_apart(target, directory)
+    return target
+
+
+def _shown(directory: Path, rendered: RenderResult) -> RenderedTree | None:
+    """The tree, after the findings are shown; None if one of them is an error.
+
+    What the fleet took is enough for the comparison of a large tree with its folder, so the fleet
+    is not handed on.
+    """
+    ending = "nothing was rendered" if rendered.tree is None else ""
+    show_findings(directory, rendered.diagnostics, ending=ending)
+    return rendered.tree
+
+
+def _delivered(tree: RenderedTree, out: Path, *, is_check: bool, allow_shrink: bool) -> int:
+    """Writes the tree, or compares it with its folder, and returns the exit code."""
     changes = compare(tree, out)
-    if args.check:
+    if is_check:
         return _check(changes, out)
-    return _write(tree, out, changes, allow_shrink=args.allow_shrink)
+    return _write(tree, out, changes, allow_shrink=allow_shrink)
 
 
 def _check_is_apart(out: Path, directory: Path) -> None:

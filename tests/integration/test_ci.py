@@ -604,6 +604,16 @@ def test_a_strict_check_fails_for_warnings(change: Change) -> None:
     assert change.check({}, "--strict").stdout.endswith("ci: everything passed\n")
 
 
+def test_what_is_rendered_was_checked_by_validate(change: Change) -> None:
+    """For a large fleet another check takes seconds."""
+    with (
+        mock.patch("gitops_dsf.cli.ci._preview", return_value=True),
+        mock.patch("gitops_dsf.pipeline.check") as again,
+    ):
+        assert "ci: gitops-dsf render . --check\n" in change.check({}).stdout
+    again.assert_not_called()
+
+
 def test_branch_mode_needs_no_tree_in_git(change: Change) -> None:
     settings = change.folder / "gitops-dsf.yaml"
     settings.write_text(settings.read_text().replace("mode: Directory", "mode: Branch"))

@@ -10,8 +10,10 @@ from unittest import mock
 
 import pytest
 
+from gitops_dsf import pipeline
 from gitops_dsf.ci.publish import HELPER
 from gitops_dsf.cli.scaffold import scaffold
+from gitops_dsf.render import tree
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf, output_of
@@ -104,6 +106,16 @@ def render_is_clean(fleet: Fleet, tmp_path: Path) -> bool:
     fresh = tmp_path / "fresh"
     fleet.git("clone", "--quiet", str(fleet.origin), str(fresh), cwd=tmp_path)
     return gitops_dsf("render", "--check", cwd=fresh).returncode == 0
+
+
+def test_sources_are_checked_and_rendered_once(fleet: Fleet) -> None:
+    """For a large fleet each takes seconds."""
+    with (
+        mock.patch("gitops_dsf.pipeline.check_loaded", wraps=pipeline.check_loaded) as checks,
+        mock.patch("gitops_dsf.render.tree.render", wraps=tree.render) as renders,
+    ):
+        assert fleet.publish("--dry-run").returncode == 0
+    assert (checks.call_count, renders.call_count) == (1, 1)
 
 
 def test_a_push_that_loses_a_race_is_rendered_again_on_top(fleet: Fleet, tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ def told(*orders: str) -> list[dict[str, str]]:
     process.
 
     A world is a seed, `9`, or a seed in which programs use all of httpx, `9:httpx`, or `stopped`
-    for one that may use a fifth of a second of CPU. One program imports what all need, which takes it longer
-    than a world.
+    for one that may use a fifth of a second of CPU. One program imports what all need, which takes
+    it longer than a world.
     """
     done = subprocess.run(
         [sys.executable, "-c", WORLDS, *orders],
