@@ -51,7 +51,7 @@ async def test_thirty_swaps_a_second(place: Place) -> None:
     async with HttpFake(scores(1.0)) as scoring:
         calm = entry("calm", scoring=f"{scoring.url}/calm", scoringInterval=1)
         place.put(calm)
-        async with place.agent() as agent:
+        async with place.agent(waits=replace(SHORT, poll=1)) as agent:
             await until(lambda: scoring.to("calm"), what="it runs")
             for number in range(count):
                 place.put(

@@ -153,7 +153,6 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
     hub = ScoreHub()
     hub.ahead = 600.0
     _old(hub, "expired", left=-30)
-    ends = hub.now() + 8
     _old(hub, "soon", left=8)
     _old(hub, "valid", left=600)
     _old(hub, "never-written", left=None)
@@ -161,11 +160,7 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
     async with hub as server, place.agent(hub=server):
         await until(lambda: ("c1", "expired") not in hub.scores, what="the expired one goes")
         assert set(hub.scores) == {("c1", "soon"), ("c1", "valid"), ("c1", "never-written")}
-        await until(
-            lambda: ("c1", "soon") not in hub.scores, what="the next one goes, too", seconds=700
-        )
-        assert hub.now() >= ends - 2
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(RECHECK_SECONDS + 4)
         assert set(hub.scores) == {("c1", "valid"), ("c1", "never-written")}
 
 
@@ -250,12 +245,8 @@ async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_
             assert ("c1", "mem-score") not in hub.scores
             slow.set()
             await until(lambda: ("c1", "mem-score") in hub.scores, what="it arrives")
-            await until(
-                lambda: ("c1", "mem-score") not in hub.scores,
-                what="the next look deletes it",
-                seconds=400,
-            )
-            await asyncio.sleep(1)
+            await asyncio.sleep(RECHECK_SECONDS + 1)
+            assert ("c1", "mem-score") not in hub.scores, "the next look deletes it"
             writes, looks = len(hub.writes), _lists(hub)
             await asyncio.sleep(3 * RECHECK_SECONDS)
     assert set(hub.scores) == {("c1", "cpu-score")}

@@ -301,7 +301,10 @@ async def test_each_cluster_has_its_own_reason(scene: Scene) -> None:
     async with HttpFake(answers) as api:
         scene.put(scene.entry(scoring=api.url, clustersPerRequest=1), fleet=fleet("c1", "c2", "c3"))
         async with scene.scorer() as agent:
-            await until(lambda: stated(scene.hub, "c2") and stated(scene.hub, "c3"), what="both")
+            await until(
+                lambda: all(stated(scene.hub, cluster) for cluster in ("c1", "c2", "c3")),
+                what="each",
+            )
             assert stated(scene.hub, "c1") == ("True", "Scored", "")
             status, reason, message = stated(scene.hub, "c2") or ("", "", "")
             assert (status, reason) == ("False", "ScoringApiFailed")

@@ -141,13 +141,13 @@ async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scen
     scene.put("cpu_requested_cores")
     async with scene.agent():
         before = len(scene.scoring.seen)
-        for number in range(1200):
+        for number in range(600):
             scene.api.add(pod(f"p{number % 10}", on="a", cpu=f"{number + 1}m"))
             await asyncio.sleep(0.1)
         scored = len(scene.scoring.seen) - before
-        assert 10 <= scored <= 13
+        assert 5 <= scored <= 7
         await asyncio.sleep(11)
-        assert scene.values() == [sum(range(1191, 1201)) / 1000]
+        assert scene.values() == [sum(range(591, 601)) / 1000]
 
 
 async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_them(
@@ -198,7 +198,7 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
     async with scene.agent(scored=False) as agent:
         message = await fails(agent, "not_found")
         assert "this cluster does not serve metrics.k8s.io: install metrics-server" in message
-        assert len(scene.scoring.seen) == 1
+        await scene.scored(1)
         scene.used(a={"cpu": "500000000n", "memory": "1Gi"}, b={"cpu": "1", "memory": "512Mi"})
         scene.api.asked.clear()
         await scene.scored(3)
@@ -355,10 +355,11 @@ async def test_an_api_server_that_went_away_is_noticed(scene: Scene) -> None:
     scene.put("nodes", scoringInterval=20)
     async with scene.agent() as agent:
         await scene.api.stop()
-        went = asyncio.get_running_loop().time()
-        await fails(agent, "unreachable", seconds=600)
-        assert 120 < asyncio.get_running_loop().time() - went < 180
+        await asyncio.sleep(120)
+        assert agent.scorer()["state"] == "running"
         assert len(scene.scoring.seen) >= 6
+        await asyncio.sleep(60)
+        assert agent.scorer()["reason"] == "unreachable"
 
 
 async def test_a_bug_in_following_is_survived_and_old_numbers_are_not_scored(

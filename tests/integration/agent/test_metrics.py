@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families as text_form
 from tests.support.agent.http import HttpFake, Reply, matrix, scores, series
 from tests.support.agent.process import agent as process
 from tests.support.agent.running import Place, RunningAgent, entry, running
+from tests.support.virtual_time import wall
 from tests.support.waiting import until
 
 PIECE_LINES = 2_500
@@ -29,7 +29,7 @@ MIXED = Reply(
 
 async def test_one_cycle_in_numbers(place: Place) -> None:
     answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
-    start = time.time()
+    start = wall()
     async with HttpFake(lambda _seen: answer) as source, HttpFake(lambda _seen: MIXED) as api:
         one = entry(
             "cpu", scoring=api.url, source=source.url, scoringInterval=3600, sourceRef="central"
@@ -69,7 +69,7 @@ async def test_one_cycle_in_numbers(place: Place) -> None:
     for stage in ("fetch", "perform", "send"):
         assert 0 < samples[f"dynamic_scoring_{stage}_seconds_total{of_cpu}"] < 60
     for name in (f"last_success_timestamp_seconds{of_cpu}", "config_last_change_timestamp_seconds"):
-        assert start - 1 <= samples[f"gitops_dsf_agent_{name}"] <= time.time() + 1
+        assert start - 1 <= samples[f"gitops_dsf_agent_{name}"] <= wall() + 1
     assert (
         sum(
             name.startswith("gitops_dsf_agent_build_info{") and 'cluster="c1"' in name

@@ -114,14 +114,11 @@ async def test_scorers_with_one_client_share_a_token(
                 await until(lambda: place.items("cpu") and place.items("gpu"), what="published")
                 assert len(server.seen) == 1
                 calls = len(scoring.seen)
-                await until(
-                    lambda: len(scoring.seen) >= calls + 10, what="minutes of cycles", seconds=900
-                )
+                await asyncio.sleep(450)
+                assert len(scoring.seen) >= calls + 20, "minutes of cycles"
                 assert len(server.seen) == 1
-                await asyncio.sleep(300)
-                await until(
-                    lambda: len(server.issued) == 2, what="a new token before its end", seconds=900
-                )
+                await asyncio.sleep(150)
+                assert len(server.issued) == 2, "a new token before its end"
                 assert server.seen[1].at - server.seen[0].at == pytest.approx(540, abs=40)
                 await asyncio.sleep(90)
                 # The server forgets what it issued: a token is refused, and replaced within the

@@ -114,7 +114,7 @@ async def test_a_long_query_is_sent_with_get_where_post_is_refused(place: Place)
     async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
         place.put(
             entry(
-                "long", scoring=scoring.url, source=fake.url, sourceQuery=long, scoringInterval=60
+                "long", scoring=scoring.url, source=fake.url, sourceQuery=long, scoringInterval=5
             )
         )
         async with place.agent() as agent:

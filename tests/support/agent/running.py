@@ -90,7 +90,8 @@ def entry(name: str, *, scoring: str, source: str = "", **more: Any) -> dict[str
     return {**plain, **more}
 
 
-SHORT = Waits(grace=0.5, prune=0.2, hub=10)
+SHORT = Waits(poll=5, grace=0.5, prune=0.2, hub=10)
+"""Looks at files seldom: tests run for minutes, in which a file changes once or twice."""
 
 
 class RunningAgent:
