@@ -3,6 +3,7 @@ processes.
 """
 
 import json
+import socket
 import ssl
 import sys
 import threading
@@ -64,9 +65,7 @@ class ThreadServer:
 
     def __init__(self, handler: type[Handler]) -> None:
         self._server = _Server(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        )
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._scheme = "http"
 
     @property
@@ -100,6 +99,9 @@ class ThreadServer:
         self._thread.start()
 
     def stop(self) -> None:
+        if self._thread.is_alive():
+            # Wakes the thread, which looks twice a second whether it must end.
+            self._server.socket.shutdown(socket.SHUT_RDWR)
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
