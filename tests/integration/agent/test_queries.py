@@ -113,9 +113,7 @@ async def test_a_long_query_is_sent_with_get_where_post_is_refused(place: Place)
 
     async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
         place.put(
-            entry(
-                "long", scoring=scoring.url, source=fake.url, sourceQuery=long, scoringInterval=5
-            )
+            entry("long", scoring=scoring.url, source=fake.url, sourceQuery=long, scoringInterval=5)
         )
         async with place.agent() as agent:
             await until(lambda: len(scoring.seen) == 2, what="scored twice")
