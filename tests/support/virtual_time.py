@@ -38,8 +38,11 @@ class _Selector(selectors.DefaultSelector):
         self.connected: Callable[[], bool] = lambda: False
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is not None and timeout <= 0:
+            # A loop that has more to do at once need not look at its own pipe, which only wakes it.
+            return super().select(0) if len(self.get_map()) > 1 else []
         events = super().select(0)
-        if events or (timeout is not None and timeout <= 0):
+        if events:
             return events
         if timeout is None or self.working():
             events = super().select(WORK_SECONDS)
