@@ -130,9 +130,7 @@ def prepare(top: Path, *extras: str) -> PreparedChange:
     ran = top / "ran"
     (folder / "yaml.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
     commit(folder)
-    # So that there are few files to copy.
-    for one in (folder, repository.bare):
-        git("repack", "-a", "-d", "-q", folder=one)
+    repository.pack()
     return PreparedChange(folder=repositories, base=base, ran=ran)
 
 

@@ -70,9 +70,7 @@ def _begin(root: Path, *, folder: str) -> None:
     path = repository.clone / folder / "fleet" if folder else repository.clone
     scaffold(target=path, name="fleet")
     repository.publish(message="A fleet")
-    # So that there are few files to copy.
-    for one in (repository.clone, repository.bare):
-        git("repack", "-a", "-d", "-q", folder=one)
+    repository.pack()
 
 
 @pytest.fixture

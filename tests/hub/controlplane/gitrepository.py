@@ -82,6 +82,11 @@ def _first_files() -> dict[PurePath, bytes]:
         }
 
 
+def _packs(folder: Path) -> set[str]:
+    """The packs of objects of a repository. Their names are hashes of what they hold."""
+    return {path.name for path in (folder / "objects/pack").glob("*.pack")}
+
+
 def _head(folder: Path) -> str:
     """The commit of main, empty where it has no file of its own."""
     file = folder / "refs/heads/main"
@@ -153,7 +158,14 @@ class GitRepository:
         """Whether a push does more than to copy objects: hooks run, or packs are read."""
         own = self.clone / ".git"
         hooks = (self.bare / "hooks").exists() or (own / "hooks").exists()
-        return hooks or any((own / "objects/pack").glob("*.pack"))
+        return hooks or bool(_packs(own) - _packs(self.bare))
+
+    def pack(self) -> None:
+        """Leaves one file of the objects of both repositories, so that there is little to copy."""
+        git("repack", "-a", "-d", "-q", folder=self.clone)
+        objects = self.bare / "objects"
+        shutil.rmtree(objects)
+        shutil.copytree(self.clone / ".git/objects", objects)
 
     def _deliver(self, before: str, after: str) -> None:
         """What a push of the newest commit does, which takes eight processes."""
