@@ -67,7 +67,12 @@ def test_a_job_hangs_when_its_cluster_leaves_the_list_and_then_starts_anew(jobs:
     jobs.order("beta", "gamma", "alpha")
     again = jobs.wait_for_running("training", "beta")
     assert again != first
-    assert jobs.running("training") == {"beta": again}
+    # The manager first has to reach alpha again.
+    wait_for(
+        lambda: jobs.running("training") == {"beta": again},
+        what="Kueue deletes the job on alpha",
+        seen=lambda: jobs.evidence("training"),
+    )
 
 
 def test_with_the_default_dispatcher_the_order_means_nothing(jobs: Jobs) -> None:
@@ -115,9 +120,11 @@ def test_a_job_that_waits_for_a_cluster_that_left_runs_there_when_it_is_listed_a
     jobs.limit("alpha", 0)
     jobs.submit("training")
     wait_for(lambda: jobs.nominated("training") == ["alpha"], what="alpha is nominated")
+    worker = jobs.workers["alpha"].admin
+    # Kueue makes it after the nomination, and makes none on a cluster that is not listed.
+    wait_for(lambda: worker.list(WORKLOAD, namespace=TEAM), what="alpha has a copy")
     jobs.order("beta", "gamma")
     jobs.limit("alpha", PLENTY)
-    worker = jobs.workers["alpha"].admin
     wait_for(
         lambda: (
             [is_true(copy, "Admitted") for copy in worker.list(WORKLOAD, namespace=TEAM)] == [True]
@@ -140,4 +147,9 @@ def test_jobs_that_come_at_once_all_go_to_the_first_cluster(jobs: Jobs) -> None:
         seen=lambda: jobs.spread(names),
     )
     waiting = [name for name in names if jobs.cluster(name) is None]
+    wait_for(
+        lambda: all(jobs.nominated(name) for name in waiting),
+        what="the others are nominated, too",
+        seen=lambda: [jobs.evidence(name) for name in waiting],
+    )
     assert [jobs.nominated(name) for name in waiting] == [["alpha"], ["alpha"]]

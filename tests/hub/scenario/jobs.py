@@ -163,8 +163,20 @@ class Jobs:
         )
 
     def limit(self, cluster: str, jobs: int) -> None:
-        """Gives the queue of a worker quota for so many jobs at once."""
-        self.workers[cluster].admin.apply(_cluster_queue(jobs))
+        """Gives the queue of a worker quota for so many jobs at once, and waits until its Kueue
+        counts with it.
+        """
+        worker = self.workers[cluster].admin
+        generation = worker.apply(_cluster_queue(jobs))["metadata"]["generation"]
+
+        def active() -> dict[str, str]:
+            return condition(worker.get(CLUSTER_QUEUE, SHARED_QUEUE), "Active")
+
+        wait_for(
+            lambda: active().get("observedGeneration") == generation,
+            what=f"Kueue on {cluster} knows its quota",
+            seen=active,
+        )
 
     def remove(self) -> None:
         """Deletes all jobs, and waits until they are gone everywhere."""
