@@ -164,7 +164,12 @@ class FrozenLeaderPlane:
 
     @contextmanager
     def replicas(self, *, changes: str = "") -> Iterator[tuple[Reconciler, Reconciler]]:
-        """The first leads, the second waits."""
+        """The first leads, the second waits. There is no copy, so neither has one to delete.
+
+        A test before may have ended while the second still had to.
+        """
+        for cluster in (A, B):
+            self.forget_copy(cluster)
         self.lease_is_free()
         with self.replica("frozen-first", proxied=True, changes=changes) as first:
             wait_for(lambda: first.leads, what="the first leads", seen=first.process.tail)
