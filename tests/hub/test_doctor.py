@@ -22,7 +22,7 @@ import yaml
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.render.delivery import decision_readers
 from tests.hub.controlplane.api import CLUSTER_ROLE_BINDING, RBAC, Client, Object, bound, manifest
-from tests.hub.controlplane.applications import copies, refresh_set
+from tests.hub.controlplane.applications import copies, error_of, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN, Identity
@@ -255,6 +255,9 @@ def test_an_applicationset_that_generates_nothing_looks_again_by_the_printed_com
     hub.delete("v1/ConfigMap", CONFIGMAP, namespace=ARGOCD_NAMESPACE)
     refresh_set(hub, APPLICATION)
     finding = clinic.find("applicationsets", "generates nothing")
+    # Argo CD 3.3 still looks when it was to look after its last success, in at most
+    # moves.refreshSeconds: that is to fail, too.
+    hold_for(lambda: error_of(hub, APPLICATION), what="it goes on complaining", seconds=6)
     for one in decision_readers(ARGOCD_NAMESPACE):
         hub.apply(one)
     assert clinic.findings("applicationsets") != [], "Argo CD would look again only after 3 minutes"
