@@ -103,6 +103,10 @@ def test_an_hour_of_rewrites_prunes_refuses_and_changes_nothing(
             what="those of a scorer without an object, too",
             seen=lambda: kept_status(hub, QUERY),
         )
+        wait_for(
+            lambda: hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE).get("status"),
+            what="the scorer has a status, which does not come with the ConfigMap",
+        )
         live = hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)
         assert live["status"] == {"healthStatus": "Unknown"}, "nobody reached it from the hub"
         generation = live["metadata"]["generation"]
