@@ -64,11 +64,10 @@ class LoadExporter(ThreadServer):
         self._values.pop(series(name, labels), None)
 
 
-def ask(url: str, query: str) -> list[dict[str, Any]]:
-    """The vector of an instant query, now."""
-    answer = httpx.get(
-        f"{url}/api/v1/query", params={"query": query}, timeout=60, trust_env=False
-    ).json()
+def ask(url: str, query: str, *, at: float | None = None) -> list[dict[str, Any]]:
+    """The vector of an instant query, now or at this Unix time."""
+    parameters = {"query": query} | ({} if at is None else {"time": f"{at:.3f}"})
+    answer = httpx.get(f"{url}/api/v1/query", params=parameters, timeout=60, trust_env=False).json()
     assert answer["status"] == "success", answer
     found: list[dict[str, Any]] = answer["data"]["result"]
     return found
