@@ -106,7 +106,7 @@ def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
     )
     # The name of such a template stays, and OCM rolls out its new content.
     becomes("True", serviceMonitor={**SELECTED, "interval": "1m"})
-    wait_for(lambda: endpoint()["interval"] == "1m", what="it is changed", seen=endpoint)
+    wait_for(lambda: endpoint().get("interval") == "1m", what="it is changed", seen=endpoint)
     becomes("False", serviceMonitor={})
     assert bare.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is not None
     becomes("True")
