@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.hub.controlplane.gitrepository import git
+from tests.integration.backtest.formats import Formats, formats
 from tests.support import yamlfast
 from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
@@ -138,14 +139,23 @@ def _edit(fleet: Path, old: str, new: str) -> None:
     app.write_text(app.read_text().replace(old, new))
 
 
+def _where(history: Store | Path) -> tuple[str | Path, ...]:
+    return ("--prometheus", history.url) if isinstance(history, Store) else ("--history", history)
+
+
 def _said(
     fleet: Path, history: Store | Path, *words: str | Path, span: tuple[str, ...] = SPAN
 ) -> str:
     """What a backtest prints that ends well, of a store or of a file."""
-    where = ("--prometheus", history.url) if isinstance(history, Store) else ("--history", history)
-    done = gitops_dsf("backtest", fleet, *where, *span, *words)
+    done = gitops_dsf("backtest", fleet, *_where(history), *span, *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def _formats(
+    fleet: Path, history: Store | Path, *words: str | Path, span: tuple[str, ...] = SPAN
+) -> Formats:
+    return formats(fleet, *_where(history), *span, *words)
 
 
 @pytest.fixture
@@ -198,21 +208,20 @@ def test_the_advice_names_the_object_of_its_own_namespace(tmp_path: Path, store:
             "  scores: [{scorer: idle}]\n"
             f"  stickiness: {stickiness}\n"
         )
-    said = _said(fleet, store, "--advise")
-    assert "  a/jobs: keep stickiness 20: it does not flap" in said
+    told = _formats(fleet, store, "--advise")
+    assert "  a/jobs: keep stickiness 20: it does not flap" in told.text
     assert (
         "  b/jobs: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and forth"
         " instead of 71;"
         " regret 3.0 instead of 0.0\n"
-        "      apps/b.yaml:7: spec.stickiness: 20 instead of 10\n" in said
+        "      apps/b.yaml:7: spec.stickiness: 20 instead of 10\n" in told.text
     )
-    data = json.loads(_said(fleet, store, "--advise", "-o", "json"))
-    found = {key: advice["fields"] for key, advice in data["head"]["advice"].items()}
+    found = {key: advice["fields"] for key, advice in told.head["advice"].items()}
     assert found["a/jobs"] == []
     assert [(each["file"], each["line"], each["after"]) for each in found["b/jobs"]] == [
         ("apps/b.yaml", 7, 20)
     ]
-    page = _said(fleet, store, "-o", "html")
+    page = told.page
     assert "<h2>a/jobs</h2>" in page
     assert "<h2>b/jobs</h2>" in page
 
@@ -263,12 +272,11 @@ def test_two_revisions_side_by_side(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
     _commit(fleet)
     _edit(fleet, "stickiness: 20", "stickiness: 10")
-    said = _said(fleet, store, "--base", "main")
-    assert "72 moves instead of 0, 71 of them back and forth between eu and us (idle)" in said
-    comment = _said(fleet, store, "--base", "main", "-o", "markdown")
+    told = _formats(fleet, store, "--base", "main")
+    assert "72 moves instead of 0, 71 of them back and forth between eu and us (idle)" in told.text
+    comment, page = told.comment, told.page
     assert "1 Placement would have decided differently" in comment
     assert "| `argocd/portal` | 72 moves instead of 0" in comment
-    page = _said(fleet, store, "--base", "main", "-o", "html")
     assert page.startswith("<!doctype html>")
     anchors = re.findall(r'text-anchor="(\w+)">01 Jun 0[06]:00<', page)
     assert anchors == ["start", "middle"] * 2, "the first time of a chart is not cut at its left"
@@ -299,14 +307,13 @@ def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
     _commit(fleet)
     _fleet(fleet, stickiness=20, query="avg(other)")
-    said = _said(fleet, store, "--base", "main")
-    assert "not decided after the change" in said
+    told = _formats(fleet, store, "--base", "main")
+    assert "not decided after the change" in told.text
     assert (
         "argocd/portal: idle: query changed, so the raw scores of the past are those of"
         " another definition"
-    ) in said
-    comment = _said(fleet, store, "--base", "main", "-o", "markdown")
-    assert "- `argocd/portal`: idle: query changed" in comment
+    ) in told.text
+    assert "- `argocd/portal`: idle: query changed" in told.comment
 
 
 def test_a_score_of_another_add_on_has_no_past(tmp_path: Path, store: Store) -> None:
@@ -321,13 +328,12 @@ def test_a_score_of_another_add_on_has_no_past(tmp_path: Path, store: Store) -> 
     add_on = {"resource": "resource-usage-score", "name": "gpuClusterAvailable"}
     application["spec"]["scores"].append({"addOn": add_on})
     file.write_text(yamlfast.dump(application))
-    said = _said(fleet, store)
+    told = _formats(fleet, store)
     assert (
         "argocd/portal: another add-on publishes resource-usage-score, and no history has what it"
         " published"
-    ) in said
-    found = json.loads(_said(fleet, store, "-o", "json"))
-    assert found["head"]["placements"] == {}
+    ) in told.text
+    assert told.head["placements"] == {}
 
 
 def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
@@ -729,7 +735,8 @@ def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_momen
 
     fleet = _fleet(tmp_path / "fleet", stickiness=0)
     file = _saved(tmp_path / "h.json", scores={("idle", "eu"): alike, ("idle", "us"): alike})
-    said = _said(fleet, file, "--advise", span=())
+    told = _formats(fleet, file, "--advise", span=())
+    said = told.text
     [(least, most)] = re.findall(r"argocd/portal +0 moves \((\d+) to (\d+)\) ", said)
     assert int(least) == 0
     assert int(most) > 50, "nearly each of the 71 jumps"
@@ -742,8 +749,7 @@ def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_momen
     assert f"with other moments of the agents, {most} moves: more may be better" in said
     again = _said(fleet, file, "--advise", span=())
     assert again == said
-    data = json.loads(_said(fleet, file, "-o", "json", span=()))
-    assert data["head"]["placements"]["argocd/portal"]["movesRange"] == [0, int(most)]
+    assert told.head["placements"]["argocd/portal"]["movesRange"] == [0, int(most)]
 
 
 def _since(begins: float, **values: Value) -> dict[tuple[str, str], Value]:
@@ -764,8 +770,9 @@ def test_a_young_store_is_used_from_its_first_score(fleet: Path) -> None:
         ("idle", "us"): lambda at: _noisy(at) if at >= begins + 2.5 * 3600 else None
     }
     with Store(scores=scores) as store:
-        for span in (("--to", SPAN[-1]), SPAN, ("--days", "3", "--to", SPAN[-1])):
-            said = _said(fleet, store, span=span)
+        for span in (SPAN, ("--days", "3", "--to", SPAN[-1]), ("--to", SPAN[-1])):
+            told = _formats(fleet, store, span=span)
+            said = told.text
             assert said.startswith(
                 "3.0 hours from 2026-06-01 21:00 to 2026-06-02 00:00 UTC, a point every"
                 " 60 s; before that,"
@@ -773,7 +780,7 @@ def test_a_young_store_is_used_from_its_first_score(fleet: Path) -> None:
             ), said
             assert re.search(r"argocd/portal +4 moves, 3 of them back and forth", said)
             assert "not decided" not in said
-        found = json.loads(_said(fleet, store, "-o", "json", span=("--to", SPAN[-1])))
+    found = told.data
     assert found["span"] == {
         "start": begins,
         "end": START + DAY,
@@ -786,27 +793,28 @@ def test_a_young_store_is_used_from_its_first_score(fleet: Path) -> None:
 def test_a_short_history_gives_no_rate_and_no_advice(tmp_path: Path, fleet: Path) -> None:
     """The moves of a minute say nothing of a day. Of an hour they do, and of less they do not."""
 
-    def told(seconds: int, style: str = "text") -> str:
+    def told(seconds: int) -> Formats:
         rows = matrix(SCORES, start=START + DAY / 2, end=START + DAY / 2 + seconds, step=60)
         (tmp_path / "history.json").write_bytes(answer_of(rows))
-        return _said(fleet, tmp_path / "history.json", "--advise", "-o", style, span=())
+        return _formats(fleet, tmp_path / "history.json", "--advise", span=())
 
-    short, data = told(3540), json.loads(told(3540, "json"))["head"]
-    assert "argocd/portal  5 moves" in short
-    assert "a day" not in short.partition("\n\n")[2].partition("\n")[0]
-    assert "advice\n" not in short
-    assert (
-        "  59.0 minutes of history are too few for a rate a day and for advice, which"
-        " need at least an hour\n"
-    ) in short
-    assert (data["placements"]["argocd/portal"]["movesPerDay"], data["advice"]) == (None, {})
-    assert "59.0 minutes of history are too few" in told(3540, "markdown")
-    assert "59.0 minutes of history are too few" in told(3540, "html")
-    enough, data = told(3600), json.loads(told(3600, "json"))["head"]
-    assert "a day" in enough
-    assert "stickiness 20 instead of 10" in enough
-    assert "too few" not in enough
-    assert data["placements"]["argocd/portal"]["movesPerDay"] == pytest.approx(6 * 24, rel=0.05)
+    short = told(3540)
+    assert "argocd/portal  5 moves" in short.text
+    assert "a day" not in short.text.partition("\n\n")[2].partition("\n")[0]
+    assert "advice\n" not in short.text
+    too_few = "59.0 minutes of history are too few"
+    rule = " for a rate a day and for advice, which need at least an hour\n"
+    assert f"  {too_few}{rule}" in short.text
+    assert too_few in short.comment
+    assert too_few in short.page
+    figures, advice = short.head["placements"]["argocd/portal"], short.head["advice"]
+    assert (figures["movesPerDay"], advice) == (None, {})
+    enough = told(3600)
+    assert "a day" in enough.text
+    assert "stickiness 20 instead of 10" in enough.text
+    assert "too few" not in enough.text
+    figures = enough.head["placements"]["argocd/portal"]
+    assert figures["movesPerDay"] == pytest.approx(6 * 24, rel=0.05)
 
 
 def test_the_placement_that_was_asked_for_is_not_proposed(

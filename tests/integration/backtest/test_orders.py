@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.backtest.formats import formats
 from tests.integration.preview.gitfleet import HERD, GitFleet, herd_fleet
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Value, answer_of, matrix
@@ -77,6 +78,6 @@ def test_the_order_is_told(fleet: GitFleet, history: Path) -> None:
 
 def test_without_such_a_placement_nothing_is_told_of_it(tmp_path: Path, history: Path) -> None:
     fleet = herd_fleet(tmp_path / "other", demand=0, stickiness=10)
-    shown = said(fleet, history, "--placement", "app-00")
-    assert "Kueue" not in shown
-    assert "orders" not in json.loads(said(fleet, history, "-o", "json"))["head"]
+    told = formats(fleet.path, "--history", history, "--placement", "app-00")
+    assert "Kueue" not in told.text
+    assert "orders" not in told.head

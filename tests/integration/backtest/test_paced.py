@@ -9,6 +9,7 @@ from typing import Any
 
 from gitops_dsf.journal.lines import appended
 from gitops_dsf.journal.record import new_record
+from tests.integration.backtest.formats import formats
 from tests.integration.preview.gitfleet import HERD, GitFleet, herd_fleet
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Value, answer_of, matrix
@@ -76,17 +77,17 @@ def test_the_pace_tells_how_long_moves_wait(tmp_path: Path) -> None:
     pace = {"concurrent": 2, "arrivalsPerCluster": 1, "settleSeconds": 300}
     fleet = herd_fleet(tmp_path / "fleet", pace=pace, demand=0, stickiness=10)
     history = _history(tmp_path)
-    head = _head(fleet, history)
+    told = formats(fleet.path, "--history", history)
+    head = told.head
     waits = sorted(each["paced"]["longestWaitSeconds"] for each in head["placements"].values())
     assert waits == [360.0 * number for number in range(20)], (
         "a minute to move, and five to measure it"
     )
     assert _last(head) == {"c2": 20}
     assert {each["movesRange"] for each in head["placements"].values()} == {None}
-    said = _said(fleet, history)
-    assert "argocd/app-00  1 move; without the pace 1 move  " in said
-    assert "argocd/app-19  1 move; without the pace 1 move; longest wait 114 min" in said
-    assert "decided pass by pass, or paced" in said
+    assert "argocd/app-00  1 move; without the pace 1 move  " in told.text
+    assert "argocd/app-19  1 move; without the pace 1 move; longest wait 114 min" in told.text
+    assert "decided pass by pass, or paced" in told.text
 
 
 def test_one_application_alone_waits_for_nobody_and_it_is_said(tmp_path: Path) -> None:
@@ -162,19 +163,20 @@ def test_recorded_arrivals_show_the_demand(tmp_path: Path) -> None:
     fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
     journal, history = _journal(tmp_path, count=3)
     words = ("--advise", "--placement", "app-03", "--journal", str(journal))
-    said = _said(fleet, history, *words)
-    [advised] = _head(fleet, history, *words)["demands"]["argocd/app-03"]
-    told = (
+    told = formats(fleet.path, "--history", history, *words)
+    [advised] = told.head["demands"]["argocd/app-03"]
+    advice = (
         "demand 6 of cpu instead of 0: 6 recorded arrivals took 6.0 points on average, with"
         " a standard"
     )
-    assert f"  argocd/app-03: {told} deviation of 0.0\n" in said
+    assert f"  argocd/app-03: {advice} deviation of 0.0\n" in told.text
     place = advised["field"]
-    assert f"      {place['file']}:{place['line']}: spec.scores[0].demand: 6 instead of 0\n" in said
+    change = "spec.scores[0].demand: 6 instead of 0"
+    assert f"      {place['file']}:{place['line']}: {change}\n" in told.text
     line = (fleet.path / place["file"]).read_text().splitlines()[place["line"] - 1]
     assert "scorer: cpu" in line
-    assert told in _said(fleet, history, *words, "-o", "markdown")
-    assert told in _said(fleet, history, *words, "-o", "html")
+    assert advice in told.comment
+    assert advice in told.page
     other = ("--advise", "--placement", "app-04", "--journal", str(journal))
     assert _head(fleet, history, *other)["demands"] == {}
     assert _head(fleet, history, *words[:3])["demands"] == {}, "this clone has no journal"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.integration.backtest.formats import formats
 from tests.integration.preview.gitfleet import HERD, NAMES, GitFleet, herd_app, herd_fleet, scorer
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Value, answer_of, matrix
@@ -79,11 +80,11 @@ def test_a_score_that_is_too_low_for_long_enough_would_have_failed(tmp_path: Pat
     # quarter of an hour after its last write, which is up to half of that before the outage.
     counted = HOURS * 60 - 12 - 40
     assert (counted + 7) * MINUTE <= estimate["seconds"] <= (counted + 16) * MINUTE
-    text = said(fleet, path, *FIRST)
-    assert "\nhow often verification would have failed (an estimate)\n" in text
-    assert "  argocd/app-00: slo at least 80 for 15 min: 1 time, for 0.5 of " in text
-    assert "an estimate" in said(fleet, path, *FIRST, "-o", "markdown")
-    assert "an estimate" in said(fleet, path, *FIRST, "-o", "html")
+    first = formats(fleet.path, "--history", path, *FIRST)
+    assert "\nhow often verification would have failed (an estimate)\n" in first.text
+    assert "  argocd/app-00: slo at least 80 for 15 min: 1 time, for 0.5 of " in first.text
+    assert "an estimate" in first.comment
+    assert "an estimate" in first.page
 
 
 def test_a_check_against_the_old_copy_compares_each_move(tmp_path: Path) -> None:
@@ -116,6 +117,6 @@ def test_without_a_past_of_the_verifier_the_decisions_stay_known(tmp_path: Path)
 
 def test_without_verification_nothing_is_said_of_it(tmp_path: Path) -> None:
     fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
-    path = history(tmp_path)
-    assert "verification" not in json.loads(said(fleet, path, *FIRST, "-o", "json"))["head"]
-    assert "verification" not in said(fleet, path, *FIRST)
+    first = formats(fleet.path, "--history", history(tmp_path), *FIRST)
+    assert "verification" not in first.head
+    assert "verification" not in first.text
