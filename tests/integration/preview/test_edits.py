@@ -28,11 +28,11 @@ def fleet(fleet: GitFleet) -> GitFleet:
 
 def test_the_edited_field_comes_before_what_is_rendered(fleet: GitFleet, run: Run) -> None:
     edit(fleet, "guestbook", stickiness=10)
-    text = run.shown(fleet)
+    formats = run.formats(fleet)
+    text, comment = formats.text, formats.comment
     written = "ScoredApplication **`guestbook`** changed\n\n- `spec.stickiness`: `20` → `10`\n"
     assert written in text
     assert text.index(written) < text.index("Placement **`argocd/guestbook`** changed")
-    comment = run.shown(fleet, "-o", "markdown")
     assert "<details><summary>Applications and placements as written (1)</summary>" in comment
     assert "- `spec.stickiness`: `20` → `10`" in comment
 
@@ -253,7 +253,8 @@ def attacked(fleet: GitFleet) -> GitFleet:
 @pytest.mark.parametrize("head", [[], ["--head", "change"]])
 def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str]) -> None:
     attacked.commit("add an administrator")
-    text = run.shown(attacked, *head)
+    formats = run.formats(attacked, *head)
+    text, markdown = formats.text, formats.comment
     told = (
         "**Foreign files**: 1 file that no source renders to; Argo CD would apply what is in"
         " rendered/,"
@@ -261,7 +262,6 @@ def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str
     assert text.splitlines()[2:5] == [f"{told} so remove them before merging", "", f"- `{ADMIN}`"]
     found = run.json("diff", attacked.path, "--base", "main", *head, "--exit-code", code=1)
     assert found["foreignFiles"] == ["platform/admin.yaml"]
-    markdown = run.shown(attacked, *head, "-o", "markdown")
     assert markdown.index(ADMIN) < markdown.index("<summary>Objects and clusters")
 
 

@@ -9,6 +9,7 @@ from gitops_dsf.urls.git import host_of_repository
 from tests.integration.preview.gitfleet import (
     FLEET,
     NAMES,
+    Formats,
     GitFleet,
     Run,
     application,
@@ -34,8 +35,12 @@ QUIET = "- **To review:** no new host, credential or query, and no warning"
 def first_screen(
     fleet: GitFleet, run: Run, *arguments: str | Path, base: str = "main"
 ) -> list[str]:
+    """The first screen of what `diff` says of the working tree."""
+    return screen_of(run.formats(fleet, *arguments, base=base))
+
+
+def screen_of(formats: Formats) -> list[str]:
     """The lines between the title and the line that names the revisions, without empty ones."""
-    formats = run.formats(fleet, *arguments, base=base)
     screen = formats.comment.partition("\nCompared: the working tree with ")[0]
     terminal = formats.text.partition("\nCompared: the working tree with ")[0]
     assert screen != formats.comment
@@ -87,14 +92,14 @@ def test_a_new_application_comes_with_placement_scores_and_stickiness(
     """It is not a move from nowhere."""
     new = application("shop", region="us", stickiness=20)
     fleet.write("apps/shop.yaml", new)
-    screen = first_screen(fleet, run, "--scores", scores)
+    formats = run.formats(fleet, "--scores", scores)
+    screen = screen_of(formats)
     assert screen[0] == "**1 application starts**"
     assert screen[1].startswith(
         "- `argocd/shop` is new and starts on **us-1** (1 cluster of fleet with region in (us),"
         " by cpu, stickiness 20): us-1: rank 1 of 1 with 20 points"
     )
     assert screen[3] == "- **Nowhere to go:** shop if us-1 were lost (before: none)"
-    formats = run.formats(fleet, "--scores", scores)
     text = formats.text
     assert "\n- `argocd/shop`\n  - us-1: 20 points (cpu x5: 20, Steady x1: 0)\n" in text
     assert "\n- `spec.stickiness`: `20`\n" in text, "there is nothing before it"
@@ -186,13 +191,13 @@ def test_new_hosts_credentials_and_queries_are_named(
     fleet.write("scorers/net.yaml", net)
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
     fleet.write("apps/shop.yaml", shop)
-    screen = first_screen(fleet, run, "--scores", scores)
-    assert screen[-2] == (
+    formats = run.formats(fleet, "--scores", scores)
+    assert screen_of(formats)[-2] == (
         "- **To review:** new host `git.elsewhere.example.com` (application shop); new host"
         " `scores.example.com` (scorer net); net now sends the token in Secret net-token to"
         " https://scores.example.com; new query: net; changed query: cpu; 1 warning, below"
     )
-    assert run.compared(fleet, "--scores", scores)["newHosts"] == [
+    assert formats.comparison["newHosts"] == [
         {"host": "git.elsewhere.example.com", "user": "application shop"},
         {"host": "scores.example.com", "user": "scorer net"},
     ]
@@ -203,9 +208,9 @@ def test_a_host_that_another_object_named_before_is_not_new(
 ) -> None:
     fleet.write("scorers/net.yaml", scorer("net"))
     fleet.write("apps/shop.yaml", application("shop"))
-    assert "newHosts" not in run.compared(fleet, "--scores", scores)
-    screen = first_screen(fleet, run, "--scores", scores)
-    assert screen[-2] == "- **To review:** new query: net; 1 warning, below"
+    formats = run.formats(fleet, "--scores", scores)
+    assert "newHosts" not in formats.comparison
+    assert screen_of(formats)[-2] == "- **To review:** new query: net; 1 warning, below"
 
 
 def test_without_data_nothing_is_called_certain(fleet: GitFleet, run: Run) -> None:
@@ -281,13 +286,14 @@ def test_many_moves_fit_and_the_rest_is_counted(tmp_path: Path, run: Run) -> Non
     fleet = herd_fleet(tmp_path / "fleet", pace=None, demand=0, stickiness=0, weight=-1)
     fleet.write("apps/guestbook.yaml", *(herd_app(name, demand=0, stickiness=0) for name in NAMES))
     hub = save(herd_hub(), tmp_path / "hub")
-    screen = first_screen(fleet, run, "--scores", hub)
+    formats = run.formats(fleet, "--scores", hub)
+    screen = screen_of(formats)
     assert screen[0] == "**20 applications move**"
     assert [line[:28] for line in screen[1:6]] == [
         f"- `argocd/{name}` **c1 → c2*" for name in NAMES[:5]
     ]
     assert screen[6] == "- and 15 more, below"
-    rest = run.shown(fleet, "--scores", hub).partition("\n#### More moves (15)\n\n")[2]
+    rest = formats.text.partition("\n#### More moves (15)\n\n")[2]
     assert [line.partition("` **")[0] for line in rest.splitlines()[:15]] == [
         f"- `argocd/{name}" for name in NAMES[5:]
     ]

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.integration.preview.gitfleet import GitFleet, Run, save, scorer, snapshot
-from tests.integration.preview.test_first_screen import first_screen
+from tests.integration.preview.gitfleet import Formats, GitFleet, Run, save, scorer, snapshot
+from tests.integration.preview.test_first_screen import screen_of
 from tests.integration.preview.test_surroundings import LOW, placement, without_cluster
 
 KEY = "kueue-system/gpu-jobs"
@@ -25,27 +25,31 @@ def begun(fleet: GitFleet, *documents: dict[str, Any]) -> None:
     fleet.commit("jobs")
 
 
-def review(fleet: GitFleet, run: Run, *scores: str | Path) -> list[str]:
+def review(formats: Formats) -> list[str]:
     """What a reviewer is told of MultiKueueConfigs."""
-    [line] = [line for line in first_screen(fleet, run, *scores) if "To review" in line]
+    [line] = [line for line in screen_of(formats) if "To review" in line]
     hints = line.removeprefix("- **To review:** ").split("; ")
     return [hint for hint in hints if "MultiKueueConfig" in hint]
 
 
 def job_lines(fleet: GitFleet, run: Run, scores: Path) -> list[str]:
-    screen = first_screen(fleet, run, "--scores", scores)
-    return [line for line in screen if line.startswith("- **Jobs:** ")]
+    return lines_of(run.formats(fleet, "--scores", scores))
+
+
+def lines_of(formats: Formats) -> list[str]:
+    return [line for line in screen_of(formats) if line.startswith("- **Jobs:** ")]
 
 
 def test_another_order_is_one_line_with_points(fleet: GitFleet, scores: Path, run: Run) -> None:
     begun(fleet)
     fleet.write("apps/jobs.yaml", jobs(scores=LOW))
-    assert job_lines(fleet, run, scores) == [
+    formats = run.formats(fleet, "--scores", scores)
+    assert lines_of(formats) == [
         f"- **Jobs:** `{KEY}`: jobs go first to us-1 (-20 points), before eu-1 (-90)"
     ]
     before = [("eu-1", 90.0), ("eu-2", 60.0), ("us-1", 20.0)]
     after = [("us-1", -20.0), ("eu-2", -60.0), ("eu-1", -90.0)]
-    assert run.compared(fleet, "--scores", scores)["jobOrders"] == [
+    assert formats.comparison["jobOrders"] == [
         {
             "placement": KEY,
             "config": "gpu-jobs",
@@ -64,8 +68,9 @@ def test_an_order_that_stays_is_not_mentioned(fleet: GitFleet, scores: Path, run
     begun(fleet)
     fleet.write("apps/jobs.yaml", jobs(multiKueue={"config": "gpu-jobs", "reorderSeconds": 90}))
     fleet.prefer_low_scores()
-    assert job_lines(fleet, run, scores) == []
-    assert "jobOrders" not in run.compared(fleet, "--scores", scores)
+    formats = run.formats(fleet, "--scores", scores)
+    assert lines_of(formats) == []
+    assert "jobOrders" not in formats.comparison
     fleet.write("apps/jobs.yaml", jobs(scores=LOW, stickiness=100))
     assert job_lines(fleet, run, scores) == []
 
@@ -95,19 +100,21 @@ def test_a_reviewer_is_told_which_configs_are_ordered(
     began = "MultiKueueConfig gpu-jobs is ordered from now on: nobody else may write it"
     ended = "MultiKueueConfig gpu-jobs is ordered no longer: its list stays as it is"
     fleet.write("apps/jobs.yaml", jobs())
-    assert review(fleet, run) == [began]
-    assert run.compared(fleet)["multiKueue"] == {"added": ["gpu-jobs"], "removed": []}
+    formats = run.formats(fleet)
+    assert review(formats) == [began]
+    assert formats.comparison["multiKueue"] == {"added": ["gpu-jobs"], "removed": []}
     fleet.commit("jobs")
     fleet.write("apps/jobs.yaml", jobs(config="other"))
     other = "MultiKueueConfig other is ordered from now on: nobody else may write it"
-    assert review(fleet, run, "--scores", scores) == [ended, other]
+    assert review(run.formats(fleet, "--scores", scores)) == [ended, other]
     fleet.write("apps/jobs.yaml", jobs(multiKueue=None))
-    assert review(fleet, run) == [ended]
+    assert review(run.formats(fleet)) == [ended]
     fleet.remove("apps/jobs.yaml")
-    assert review(fleet, run) == [ended]
+    assert review(run.formats(fleet)) == [ended]
     fleet.write("apps/jobs.yaml", jobs(name="moved", config="gpu-jobs"))
-    assert review(fleet, run) == []
-    assert "multiKueue" not in run.compared(fleet)
+    formats = run.formats(fleet)
+    assert review(formats) == []
+    assert "multiKueue" not in formats.comparison
 
 
 def test_clusters_that_leave_and_join(fleet: GitFleet, scores: Path, run: Run) -> None:
@@ -162,7 +169,8 @@ def test_scores_that_are_not_known_leave_the_order_open(
 ) -> None:
     begun(fleet)
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="sum(up)"))
-    assert job_lines(fleet, run, scores) == [
+    formats = run.formats(fleet, "--scores", scores)
+    assert lines_of(formats) == [
         (
             f"- **Jobs:** `{KEY}`: which cluster gets jobs of gpu-jobs first is open until"
             " the scorers have run"
@@ -170,9 +178,9 @@ def test_scores_that_are_not_known_leave_the_order_open(
     ]
     assert (
         "the order of clusters for jobs is open until the scorers have run\n- **Nowhere to go:**"
-        in run.shown(fleet, "--scores", scores)
+        in formats.text
     )
-    [order] = run.compared(fleet, "--scores", scores)["jobOrders"]
+    [order] = formats.comparison["jobOrders"]
     assert (order["after"], order["open"]) == (None, True)
 
 
@@ -181,10 +189,11 @@ def test_many_orders_do_not_fill_the_screen(fleet: GitFleet, scores: Path, run: 
     names = [f"jobs-{number}" for number in range(30)]
     begun(fleet, *map(jobs, names))
     fleet.write("apps/jobs.yaml", *(jobs(name, scores=LOW) for name in names))
-    lines = job_lines(fleet, run, scores)
+    formats = run.formats(fleet, "--scores", scores)
+    lines = lines_of(formats)
     assert len(lines) == 3
     assert lines[-1] == "- **Jobs:** 28 more orders of clusters, below"
-    text = run("diff", fleet.path, "--base", "main", "--scores", scores, "-o", "markdown")
+    text = formats.comment
     assert "<details><summary>Order of clusters for jobs (30)</summary>" in text
     line = "- `kueue-system/jobs-7`: jobs go first to us-1 (-20 points), before eu-1 (-90)"
     assert line in text.partition("Order of clusters for jobs (30)")[2]
@@ -193,5 +202,6 @@ def test_many_orders_do_not_fill_the_screen(fleet: GitFleet, scores: Path, run: 
 def test_without_scores_nothing_is_said_of_jobs(fleet: GitFleet, run: Run) -> None:
     begun(fleet)
     fleet.write("apps/jobs.yaml", jobs(scores=LOW))
-    assert "jobs go first" not in run.shown(fleet)
-    assert "jobOrders" not in run.compared(fleet)
+    formats = run.formats(fleet)
+    assert "jobs go first" not in formats.text
+    assert "jobOrders" not in formats.comparison

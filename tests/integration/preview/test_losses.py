@@ -168,9 +168,9 @@ def test_losses_need_decisions(fleet: GitFleet, run: Run) -> None:
     assert "--lose-each: no scores given (--scores, --state-branch or --context)" in run.err
 
 
-def loss_page(fleet: GitFleet, run: Run, hub: Path) -> list[str]:
-    text = run("diff", fleet.path, "--base", "main", "--scores", hub, "-o", "markdown")
-    section = text.partition("<summary>If a cluster were lost</summary>")[2]
+def loss_lines(comment: str) -> list[str]:
+    """What a comment says of the loss of clusters."""
+    section = comment.partition("<summary>If a cluster were lost</summary>")[2]
     return [line for line in section.partition("\n</details>")[0].splitlines() if line]
 
 
@@ -181,10 +181,11 @@ def test_a_change_that_makes_an_application_homeless_is_shown(
     fleet.write("apps/guestbook.yaml", narrow)
     assert "losses" not in run.compared(fleet, "--scores", scores)
     fleet.write("clusters/fleet.yaml", cluster("eu-1", "eu"), cluster("us-1", "us"), FLEET)
-    [change] = run.compared(fleet, "--scores", scores)["losses"]
+    formats = run.formats(fleet, "--scores", scores)
+    [change] = formats.comparison["losses"]
     assert (change["cluster"], change["homeless"]) == ("eu-1", ["argocd/guestbook"])
     assert change["homelessBefore"] == 0
-    assert loss_page(fleet, run, scores) == [
+    assert loss_lines(formats.comment) == [
         "- if eu-1 were lost, guestbook would have nowhere to go; before: none"
     ]
     diff = ("diff", fleet.path, "--base", "main", "--scores", scores)
@@ -205,9 +206,10 @@ def test_a_change_that_overloads_a_cluster_is_shown(tmp_path: Path, run: Run) ->
     hub = save(herd_hub(), tmp_path / "hub")
     names = [f"app-{number:02}" for number in range(20)]
     fleet.write("apps/guestbook.yaml", *(herd_app(name, demand=4) for name in names))
-    [change] = run.compared(fleet, "--scores", hub)["losses"]
+    formats = run.formats(fleet, "--scores", hub)
+    [change] = formats.comparison["losses"]
     assert [each["demand"] for each in change["overloads"]] == [80]
-    [line] = loss_page(fleet, run, hub)
+    [line] = loss_lines(formats.comment)
     assert line.startswith(
         "- if c1 were lost, c2 would be asked for 80 points of cpu and has 61 left"
     )
@@ -236,8 +238,9 @@ def test_a_change_without_an_effect_on_losses_has_no_section(
     fleet: GitFleet, scores: Path, run: Run
 ) -> None:
     fleet.write("apps/guestbook.yaml", application("guestbook", stickiness=10))
-    assert "losses" not in run.compared(fleet, "--scores", scores)
-    assert loss_page(fleet, run, scores) == []
+    formats = run.formats(fleet, "--scores", scores)
+    assert "losses" not in formats.comparison
+    assert loss_lines(formats.comment) == []
 
 
 def test_unknown_data_refuses_what_it_cannot_show(fleet: GitFleet, run: Run) -> None:
@@ -261,8 +264,9 @@ def test_ten_lines_at_most_are_shown(tmp_path: Path, run: Run) -> None:
         tmp_path / "hub",
     )
     fleet.write("apps/guestbook.yaml", *(application(f"app-{name}", region=name) for name in names))
-    assert len(run.compared(fleet, "--scores", hub)["losses"]) == 12
-    lines = loss_page(fleet, run, hub)
+    formats = run.formats(fleet, "--scores", hub)
+    assert len(formats.comparison["losses"]) == 12
+    lines = loss_lines(formats.comment)
     assert len(lines) == 11
     assert lines[-1] == "- ... and 2 lines more; `gitops-dsf diff -o json` has all"
 

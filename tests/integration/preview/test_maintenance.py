@@ -9,6 +9,7 @@ import pytest
 from tests.integration.preview.gitfleet import (
     FLEET,
     NAMES,
+    Formats,
     GitFleet,
     Run,
     cluster,
@@ -50,29 +51,25 @@ def hub(tmp_path: Path) -> Path:
     return save(snapshot(values=STEADY, decided=DECIDED), tmp_path / "hub")
 
 
-def windows(fleet: GitFleet, run: Run, hub: Path, **more: str) -> dict[str, dict[str, Any]]:
-    return {
-        item["name"]: item
-        for item in run.compared(fleet, "--scores", hub, **more).get("maintenance", ())
-    }
+def windows(formats: Formats) -> dict[str, dict[str, Any]]:
+    return {item["name"]: item for item in formats.comparison.get("maintenance", ())}
 
 
-def page(fleet: GitFleet, run: Run, hub: Path) -> list[str]:
+def page(text: str) -> list[str]:
     """What `diff` says of maintenance."""
-    text = run.shown(fleet, "--scores", hub)
     section = text.partition("#### Maintenance\n\n")[2]
     return section.partition("\n#### ")[0].splitlines()
 
 
 def test_a_drain_shows_who_leaves_when_and_whereto(herd: GitFleet, run: Run, hub: Path) -> None:
     herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **NIGHT))
-    assert page(herd, run, hub) == [
+    formats = run.formats(herd, "--scores", hub)
+    assert page(formats.text) == [
         f"- `patch` added: Drain of c2 {WHEN}; {LEAVE}",
         "  - 20:00: app-00 c2 -> c1, app-01 c2 -> c3",
         "  - 20:10: app-02 c2 -> c1, app-03 c2 -> c3",
         "  - 20:20: app-04 c2 -> c1",
     ]
-    formats = run.formats(herd, "--scores", hub)
     comment = formats.comment
     headline = "No application moves at once; 5 applications would leave for maintenance"
     assert f"\n**{headline}**\n" in comment
@@ -88,7 +85,7 @@ def test_a_drain_shows_who_leaves_when_and_whereto(herd: GitFleet, run: Run, hub
 
 def test_a_drain_that_does_not_fit_says_who_is_left(herd: GitFleet, run: Run, hub: Path) -> None:
     herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **SHORT))
-    first, *_, last = page(herd, run, hub)
+    first, *_, last = page(run.shown(herd, "--scores", hub))
     late = "1 would still be there at the end"
     assert f"; 4 applications would leave in 2 waves; {late}" in first
     assert last == "  - would not leave before the end: app-04"
@@ -112,7 +109,7 @@ def test_what_a_drain_does_not_move_is_named(herd: GitFleet, run: Run, hub: Path
         maintenance("patch", "Drain", clusters=["c2"], **NIGHT),
         maintenance("quiet", "Freeze", applications=["app-00"], **NIGHT),
     )
-    assert page(herd, run, hub)[1:] == [
+    assert page(run.shown(herd, "--scores", hub))[1:] == [
         "  - 20:00: app-03 c2 -> c1, app-04 c2 -> c3",
         "  - with nowhere to go: app-01",
         "  - held by a freeze: app-00",
@@ -178,7 +175,8 @@ def test_a_cordon_and_a_freeze_of_clusters_say_who_is_there(
         maintenance("b", "Freeze", clusterSelector={}, **NIGHT),
         maintenance("c", "Freeze", clusters=["c3"], **NIGHT),
     )
-    cordon, *freezes = page(herd, run, hub)
+    formats = run.formats(herd, "--scores", hub)
+    cordon, *freezes = page(formats.text)
     assert cordon.endswith(
         " 01:00 UTC; no application arrives, and 5 stay: app-00, app-01, app-02, app-03, app-04"
     )
@@ -187,7 +185,7 @@ def test_a_cordon_and_a_freeze_of_clusters_say_who_is_there(
         " and 15 more"
     )
     assert freezes[1].endswith("no paced application is there")
-    assert windows(herd, run, hub)["a"]["zone"] == "UTC"
+    assert windows(formats)["a"]["zone"] == "UTC"
 
 
 def test_only_maintenance_that_differs_is_shown(herd: GitFleet, run: Run, hub: Path) -> None:
@@ -197,19 +195,20 @@ def test_only_maintenance_that_differs_is_shown(herd: GitFleet, run: Run, hub: P
     )
     herd.write("config/maintenance.yaml", *both)
     herd.commit("maintenance")
-    assert windows(herd, run, hub) == {}
+    assert windows(run.formats(herd, "--scores", hub)) == {}
     herd.write(
         "config/maintenance.yaml",
         maintenance("b", "Drain", clusters=["c3"], **SHORT),
         maintenance("c", "Cordon", clusters=["c1"], **PAST),
     )
-    found = windows(herd, run, hub)
+    formats = run.formats(herd, "--scores", hub)
+    found = windows(formats)
     assert {name: (each["change"], each["state"]) for name, each in found.items()} == {
         "a": ("removed", "open"),
         "b": ("changed", "later"),
         "c": ("added", "past"),
     }
-    assert [line.rpartition("; ")[2] for line in page(herd, run, hub)] == [
+    assert [line.rpartition("; ")[2] for line in page(formats.text)] == [
         "it ends with the change",
         "no application leaves",
         "the window is past, so it does nothing",
@@ -248,12 +247,13 @@ def test_a_long_drain_is_not_computed_to_its_end(
         "config/maintenance.yaml",
         *(maintenance(name, "Drain", clusters=["c2"], **NIGHT) for name in ("a", "b")),
     )
-    found = windows(herd, run, hub)
+    formats = run.formats(herd, "--scores", hub)
+    found = windows(formats)
     assert {name: (len(each["waves"]), each["complete"]) for name, each in found.items()} == {
         "a": (2, False),
         "b": (0, False),
     }
-    first, *lines, last = page(herd, run, hub)
+    first, *lines, last = page(formats.text)
     assert "; at least 4 applications would leave in 2 waves" in first
     assert lines[-2] == "  - ... and more"
     assert lines[-1].endswith("; how many applications leave was not computed")
@@ -262,7 +262,7 @@ def test_a_long_drain_is_not_computed_to_its_end(
 
 def test_without_scores_nobody_knows_who_leaves(herd: GitFleet, run: Run) -> None:
     herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **NIGHT))
-    (item,) = run.compared(herd)["maintenance"]
+    formats = run.formats(herd)
+    (item,) = formats.comparison["maintenance"]
     assert (item["waves"], item["stays"]) == ([], None)
-    section = run.shown(herd).partition("#### Maintenance\n\n")[2].partition("\n#### ")[0]
-    assert section.rstrip().endswith("; which applications it concerns is unknown")
+    assert page(formats.text)[-1].endswith("; which applications it concerns is unknown")

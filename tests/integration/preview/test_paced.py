@@ -161,9 +161,9 @@ def test_the_pace_moves_nothing_when_it_begins_and_all_that_waits_when_it_ends(
     fleet.commit("off")
     fleet.write("gitops-dsf.yaml", settings(pace=PACE))
     settled = save(herd_hub(on="c2"), tmp_path / "settled")
-    on = run.compared(fleet, "--scores", settled, base="HEAD")
+    formats = run.formats(fleet, "--scores", settled, base="HEAD")
+    on, page = formats.comparison, formats.text
     assert (on["moves"], on["pending"], "paced" in on) == ([], [], False)
-    page = run("diff", fleet.path, "--base", "HEAD", "--scores", settled)
     assert page.count("\nPlacement **`") == 1, (
         "the item's name is all that the Placements differ in"
     )

@@ -493,13 +493,14 @@ def test_raw_scores_beside_the_published_ones_need_no_store(
 ) -> None:
     hub = save(with_raw(), tmp_path / "raw")
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
-    preview = run.json("diff", fleet.path, "--base", "main", "--scores", hub)
+    told = run.formats(fleet, "--scores", hub)
+    preview = told.preview
     assert after(preview["comparison"]) == {"eu-1": (10, None, None), "us-1": (79, None, None)}
     assert preview["rawScores"]["origin"] == preview["hub"]["origin"]
     [answer] = preview["rawScores"]["scorers"]
     assert (answer["clusters"], answer["answered"], answer["anew"]) == (3, 3, False)
     assert answer["ageSeconds"] in range(9 * 60, 10 * 60)
-    assert "cpu on 3 of 3 clusters, up to 9 min old" in run.shown(fleet, "--scores", hub)
+    assert "cpu on 3 of 3 clusters, up to 9 min old" in told.text
 
 
 def test_raw_scores_that_are_much_older_than_the_published_ones_are_not_used(

@@ -8,6 +8,7 @@ import pytest
 
 from tests.integration.preview.gitfleet import (
     NAMES,
+    Formats,
     GitFleet,
     Run,
     herd_app,
@@ -21,6 +22,7 @@ from tests.support.kept import copied
 
 SLO = {"scorer": "slo", "atLeast": 80, "forSeconds": 300}
 MOVES = {"verify": [SLO], "verifySeconds": 3600}
+NOTHING = "no new host, credential or query, and no warning"
 
 
 def write(fleet: GitFleet, pace: dict[str, Any] | None = None, **moves: dict[str, Any]) -> None:
@@ -35,10 +37,9 @@ def write(fleet: GitFleet, pace: dict[str, Any] | None = None, **moves: dict[str
     fleet.write("gitops-dsf.yaml", settings(pace=pace or {"concurrent": 2}))
 
 
-def review(fleet: GitFleet, run: Run, hub: Path) -> str:
+def review(formats: Formats) -> str:
     """The line of the comment that says what a reviewer must look at."""
-    text = run("diff", fleet.path, "--base", "main", "--scores", hub, "-o", "markdown")
-    [line] = [line for line in text.splitlines() if line.startswith("- **To review:** ")]
+    [line] = [line for line in formats.comment.splitlines() if line.startswith("- **To review:** ")]
     return line.removeprefix("- **To review:** ")
 
 
@@ -62,11 +63,11 @@ def hub(tmp_path: Path) -> Path:
 
 def test_what_is_verified_from_now_on_and_no_longer(fleet: GitFleet, hub: Path, run: Run) -> None:
     write(fleet, app_01=MOVES)
-    assert review(fleet, run, hub) == (
+    formats = run.formats(fleet, "--scores", hub)
+    assert review(formats) == (
         "moves no longer verified: app-00; moves verified from now on: app-01"
     )
-    found = run.compared(fleet, "--scores", hub)["verification"]
-    assert found == {
+    assert formats.comparison["verification"] == {
         "added": ["argocd/app-01"],
         "removed": ["argocd/app-00"],
         "loosened": [],
@@ -107,7 +108,7 @@ def test_checks_that_let_more_pass_are_loosened(
     fleet: GitFleet, hub: Path, run: Run, looser: Sequence[Edit]
 ) -> None:
     edit(fleet, [moves for moves, _ in looser])
-    assert review(fleet, run, hub) == "; ".join(
+    assert review(run.formats(fleet, "--scores", hub)) == "; ".join(
         f"verification of {name} loosened: {expected}"
         for name, (_, expected) in zip(NAMES, looser, strict=False)
     )
@@ -117,9 +118,10 @@ def test_checks_that_let_less_pass_are_nothing_to_review(
     fleet: GitFleet, hub: Path, run: Run
 ) -> None:
     edit(fleet, STRICTER)
-    assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
+    formats = run.formats(fleet, "--scores", hub)
+    assert review(formats) == NOTHING
     # Each of them is shown as an edit.
-    assert len(run.compared(fleet, "--scores", hub)["placements"]) == len(STRICTER)
+    assert len(formats.comparison["placements"]) == len(STRICTER)
 
 
 def test_a_shorter_time_loosens_only_where_its_end_lets_a_move_pass(
@@ -129,11 +131,13 @@ def test_a_shorter_time_loosens_only_where_its_end_lets_a_move_pass(
     write(fleet, app_00={**MOVES, "onUnknown": "Complete"})
     fleet.commit("complete")
     write(fleet, app_00={**MOVES, "onUnknown": "Complete", "verifySeconds": 3540})
-    assert review(fleet, run, hub) == ("verification of app-00 loosened: verifySeconds 3600 → 3540")
+    assert review(run.formats(fleet, "--scores", hub)) == (
+        "verification of app-00 loosened: verifySeconds 3600 → 3540"
+    )
     write(fleet, app_00={**MOVES, "onUnknown": "Complete", "verifySeconds": 3660})
-    assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
+    assert review(run.formats(fleet, "--scores", hub)) == NOTHING
     write(fleet, app_00={**MOVES, "onUnknown": "Return", "verifySeconds": 3540})
-    assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
+    assert review(run.formats(fleet, "--scores", hub)) == NOTHING
 
 
 def test_a_fleet_that_stops_later_or_goes_on_is_to_be_reviewed(
@@ -149,13 +153,13 @@ def test_a_fleet_that_stops_later_or_goes_on_is_to_be_reviewed(
         },
         app_00=MOVES,
     )
-    assert review(fleet, run, hub) == (
+    assert review(run.formats(fleet, "--scores", hub)) == (
         "the fleet stops later: stopAfterReturns 3 → 5; the fleet stops later:"
         " returnsWindowSeconds 3600 → 600; acknowledges that moves stopped, until"
         " 2024-11-24T20:00:00Z"
     )
     write(fleet, pace={"concurrent": 2, "stopAfterReturns": 2}, app_00=MOVES)
-    assert review(fleet, run, hub) == "no new host, credential or query, and no warning"
+    assert review(run.formats(fleet, "--scores", hub)) == NOTHING
 
 
 def test_an_acknowledgement_in_the_future_is_said_to_have_no_effect_yet(
@@ -167,11 +171,12 @@ def test_an_acknowledgement_in_the_future_is_said_to_have_no_effect_yet(
         pace={"concurrent": 2, "acknowledgedStop": "2999-11-24T20:00:00Z"},
         app_00=MOVES,
     )
-    assert review(fleet, run, hub) == (
+    formats = run.formats(fleet, "--scores", hub)
+    assert review(formats) == (
         "acknowledgedStop 2999-11-24T20:00:00Z has no effect yet: it is in the future. Write the"
         " time that status shows"
     )
-    assert run.compared(fleet, "--scores", hub)["verification"] == {
+    assert formats.comparison["verification"] == {
         "added": [],
         "removed": [],
         "loosened": [],
