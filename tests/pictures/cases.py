@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from demo.edits import rank_by_scoring_apis, write_scale_right, write_scale_wrong
-from demo.fleet import FleetClone
+from demo.fleet import PRODUCT, FleetClone
+from demo.history import Command
 from demo.programs import Stop
 from tests.integration.demo.test_preview import RAW, run_agents, state_of
 from tests.integration.preview.gitfleet import (
@@ -57,9 +58,21 @@ def comment(fleet: Path, hub: Path | None) -> str:
     return text
 
 
+class _Clone(FleetClone):
+    """The demo's clone, whose `gitops-dsf` runs in this process."""
+
+    def _run(self, command: list[str], *, shown: str, at: Path, expect: int = 0) -> Command:
+        program, words = command[: len(PRODUCT)], command[len(PRODUCT) :]
+        if tuple(program) != PRODUCT:
+            return super()._run(command, shown=shown, at=at, expect=expect)
+        done = gitops_dsf(*words, cwd=at)
+        assert done.returncode == expect, done.stderr
+        return Command(text=shown, output=done.stdout + done.stderr)
+
+
 def demo_comment(folder: Path) -> str:
     """The comment on the pull request of the demo: its own edit, on its own fleet."""
-    fleet = FleetClone(folder / "fleet", stop=Stop())
+    fleet = _Clone(folder / "fleet", stop=Stop())
     fleet.create()
     fleet.fill()
     fleet.add_scoring_apis()
