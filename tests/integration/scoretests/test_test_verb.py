@@ -294,8 +294,8 @@ def test_scores_of_other_add_ons_can_be_given(fleet: Path) -> None:
     edit(fleet, "apps/raw-guestbook.yaml", "scoreName: cpu-headroom", "scoreName: item")
     theirs = {"resource": "theirs", "dimension": "item", "cluster": EU}
     expect = {
-        "scores": [{"at": "7d", **theirs, "value": 90}],
-        "decisions": [{"at": "7d", "placement": "raw-guestbook", "clusters": [EU]}],
+        "scores": [{"at": "1d", **theirs, "value": 90}],
+        "decisions": [{"at": "1d", "placement": "raw-guestbook", "clusters": [EU]}],
     }
     assert failures(fleet, {"scores": [{**theirs, "value": 90}]}, expect) == []
     (failure, _) = failures(fleet, {}, expect)
