@@ -20,6 +20,7 @@ from tests.integration.preview.gitfleet import (
 )
 from tests.support import yamlfast
 from tests.support.commandline import output_of
+from tests.support.kept import copied
 
 EXTRA = "clusters/extra.yaml"
 """The file that is absent."""
@@ -264,17 +265,24 @@ def test_the_index_of_a_hook_counts(
 @pytest.fixture
 def team(fleet: GitFleet, tmp_path: Path) -> GitFleet:
     """The repository of the submodule clusters/team, which is filled."""
-    team = GitFleet(tmp_path / "team")
-    shutil.rmtree(team.path)
-    team.path.mkdir()
-    team.git("init", "--quiet", "--initial-branch=main")
-    team.write("eu/one.yaml", cluster("one", "eu"))
-    team.write("two.yaml", cluster("two", "us"))
-    team.commit("team")
-    fleet.git("submodule", "--quiet", "add", team.top.as_uri(), "clusters/team")
-    Run()("render", fleet.path)
-    fleet.commit("with a team")
-    return team
+
+    def make(folder: Path) -> None:
+        team = GitFleet.at(folder / "team")
+        team.path.mkdir()
+        team.git("init", "--quiet", "--initial-branch=main")
+        team.write("eu/one.yaml", cluster("one", "eu"))
+        team.write("two.yaml", cluster("two", "us"))
+        team.commit("team")
+        with_team = GitFleet.at(folder / "fleet")
+        shutil.copytree(fleet.top, with_team.top)
+        with_team.git("submodule", "--quiet", "add", "../team", "clusters/team")
+        Run()("render", with_team.path)
+        with_team.commit("with a team")
+
+    copied(tmp_path, key="a fleet with a team", make=make)
+    # The clone of the submodule knows the folder of the team by its whole path.
+    fleet.git("submodule", "--quiet", "sync")
+    return GitFleet.at(tmp_path / "team")
 
 
 def clone(fleet: GitFleet, target: Path, *words: str) -> Path:
