@@ -1,5 +1,6 @@
 """`diff` with a metric store: the raw scores of now make the scores after a change exact."""
 
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -641,8 +642,10 @@ def test_a_store_that_is_not_there_never_fails_the_preview(
     fleet: GitFleet, scores: Path, run: Run
 ) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
-    with raw() as closed:
-        url = closed.url
-    text = run.shown(fleet, "--scores", scores, "--prometheus", url)
+    # Bound, so that no other server gets the port, and not listening.
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        text = run.shown(fleet, "--scores", scores, "--prometheus", url)
     assert "No raw scores: http://127.0.0.1:" in text
     assert "us-1: 20 points -> 79 to 82 points" in text
