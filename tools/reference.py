@@ -8,7 +8,7 @@ those that are kept in git.
 import argparse
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -53,6 +53,7 @@ class _Field(NamedTuple):
     """The name of the model that has them; empty if there are none."""
 
 
+@cache
 def reference_pages() -> Mapping[str, str]:
     """Returns the Markdown of each file by name, including the index."""
     pages: dict[str, str] = {}
