@@ -13,7 +13,7 @@ from gitops_dsf.render.reconciler import reconciler
 from gitops_dsf.repository.model.repository import FleetRepository
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.waiting import CRD, remove_kinds, wait_for, wait_until_served
 from tests.hub.scenario.installation import wait_for_policies
 
 pytestmark = [pytest.mark.family("kubernetes")]
@@ -23,7 +23,7 @@ HUB = "multikueue-rights"
 CONFIG = "kueue.x-k8s.io/v1beta2/MultiKueueConfig"
 OURS = {"labels": {"app.kubernetes.io/managed-by": NAME}}
 NEEDED = ("ServiceAccount", "ClusterRole", "ValidatingAdmissionPolicy")
-CRD = {
+KIND_SPEC = {
     "group": "kueue.x-k8s.io",
     "scope": "Cluster",
     "names": {"kind": "MultiKueueConfig", "plural": "multikueueconfigs"},
@@ -43,6 +43,7 @@ CRD = {
         }
     ],
 }
+KIND = manifest(CRD, "multikueueconfigs.kueue.x-k8s.io", spec=KIND_SPEC)
 """The kind without Kueue's rules about it, so that only ours can refuse."""
 
 
@@ -72,12 +73,9 @@ def guarded(control_plane: ControlPlane, hub: Client) -> Iterator[Guarded]:
     repository = FleetRepository.model_validate({"metadata": {"name": "jobs"}, "spec": spec})
     use = MultiKueueUse(configs=("gpu-jobs", "other-jobs"), namespaces=("kueue-system",))
     with ExitStack() as stack:
-        crd = manifest(
-            "apiextensions.k8s.io/v1/CustomResourceDefinition",
-            "multikueueconfigs.kueue.x-k8s.io",
-            spec=CRD,
-        )
-        objects = [manifest("v1/Namespace", HUB), crd]
+        hub.apply(KIND)
+        stack.callback(remove_kinds, hub, [KIND["metadata"]["name"]])
+        objects = [manifest("v1/Namespace", HUB)]
         objects += [
             item
             for item in reconciler(repository, multi_kueue=use)
@@ -88,7 +86,7 @@ def guarded(control_plane: ControlPlane, hub: Client) -> Iterator[Guarded]:
             meta = item["metadata"]
             kind = f"{item['apiVersion']}/{item['kind']}"
             stack.callback(hub.delete, kind, meta["name"], namespace=meta.get("namespace"))
-        wait_for(lambda: hub.path(CONFIG), what="the hub serves MultiKueueConfigs")
+        wait_until_served(hub, [KIND])
         server = control_plane.hub
         account = stack.enter_context(Client(server.service_account_kubeconfig(HUB, NAME)))
         right = ("kueue.x-k8s.io/multikueueconfigs", "update", "gpu-jobs")

@@ -15,7 +15,12 @@ import pytest
 from dsf_scorer.command import create
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import CRD, wait_until_gone, wait_until_served
+from tests.hub.controlplane.waiting import (
+    CRD,
+    remove_kinds,
+    wait_until_gone,
+    wait_until_served,
+)
 from tests.support import yamlfast
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm")]
@@ -127,8 +132,7 @@ def spoke(control_plane: ControlPlane) -> Iterator[Client]:
     yield client
     client.delete("v1/Namespace", "scoring")
     wait_until_gone(client, "v1/Namespace", "scoring")
-    for definition in definitions:
-        client.delete(CRD, definition["metadata"]["name"])
+    remove_kinds(client, (definition["metadata"]["name"] for definition in definitions))
 
 
 def test_the_api_server_takes_each_object(spoke: Client) -> None:

@@ -23,7 +23,13 @@ from tests.hub.controlplane.flux import (
 )
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
-from tests.hub.controlplane.waiting import CRD, wait_for, wait_until_gone, wait_until_there
+from tests.hub.controlplane.waiting import (
+    CRD,
+    remove_kinds,
+    wait_for,
+    wait_until_gone,
+    wait_until_there,
+)
 from tests.hub.scenario.fleet import DYNAMIC_SCORER, OURS, Fleet, new_fleet, placement
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import PLACEMENT, prefer
@@ -97,9 +103,7 @@ def take_away(tree: Installation, hub: Client) -> None:
         for _, item in tree.rendered()
         if item["kind"] == "CustomResourceDefinition"
     ]
-    for name in names:
-        hub.delete(CRD, name)
-    wait_until_gone(hub, CRD, *names)
+    remove_kinds(hub, names)
     wait_for(lambda: not lists_group(hub), what="the hub no longer lists their kinds")
 
 

@@ -251,6 +251,15 @@ class Client:
         parts.extend(part for part in (name, subresource) if part is not None)
         return "/".join(parts)
 
+    def serves(self, kind: str) -> bool:
+        """Whether the server lists a kind and answers for it now, whatever it listed before.
+
+        ApiError where it does not.
+        """
+        self._resources.pop(kind.rpartition("/")[0], None)
+        self.request("GET", self.path(kind), parameters={"limit": "1"})
+        return True
+
     def request(
         self,
         method: str,

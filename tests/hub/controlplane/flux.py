@@ -20,7 +20,7 @@ from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.kube import ApiServer
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Processes, answering
-from tests.hub.controlplane.waiting import CRD, wait_for, wait_until_served
+from tests.hub.controlplane.waiting import remove_kinds, wait_for, wait_until_served
 from tests.support.threadserver import Handler, ThreadServer
 
 NAMESPACE: Final = "flux-system"
@@ -108,8 +108,7 @@ class Flux:
     def stop(self) -> None:
         """Ends it, and removes its kinds from the hub. The Kustomizations must be gone."""
         self.processes.stop(CONTROLLER)
-        for item in self._crds:
-            self.client.delete(CRD, item["metadata"]["name"])
+        remove_kinds(self.client, (item["metadata"]["name"] for item in self._crds))
 
     def publish(self, source: str, root: Path, *folders: str) -> str:
         """Offers a new artifact of a GitRepository; returns its revision."""

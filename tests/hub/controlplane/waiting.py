@@ -85,14 +85,26 @@ def wait_until_gone(client: Client, kind: str, *names: str, namespace: str | Non
 
 def wait_until_served(client: Client, crds: Iterable[Object]) -> None:
     """Wait until the API server serves what these CRDs define, and lists it, which comes a moment
-    later.
+    later. That it did so for an earlier CRD of the same name does not count.
     """
     for crd in crds:
         name, spec = crd["metadata"]["name"], crd["spec"]
         wait_for(partial(_established, client, name), what=f"{name} is established")
         version = next(version["name"] for version in spec["versions"] if version["served"])
         kind = f"{spec['group']}/{version}/{spec['names']['kind']}"
-        wait_for(partial(client.path, kind), what=f"the API server lists {kind}")
+        wait_for(partial(client.serves, kind), what=f"the API server serves and lists {kind}")
+
+
+def remove_kinds(client: Client, names: Iterable[str]) -> None:
+    """Delete these CRDs, and wait until they are gone.
+
+    A CRD that is applied while it is being deleted goes all the same, so whoever brings the kind
+    next must not find it on its way.
+    """
+    names = list(names)
+    for name in names:
+        client.delete(CRD, name)
+    wait_until_gone(client, CRD, *names)
 
 
 def _established(client: Client, crd: str) -> bool:

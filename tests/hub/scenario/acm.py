@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from tests.hub.controlplane.api import Client, Object, manifest
-from tests.hub.controlplane.waiting import CRD, wait_until_gone, wait_until_served
+from tests.hub.controlplane.waiting import CRD, remove_kinds, wait_until_served
 
 NAMESPACE: Final = "open-cluster-management"
 HUB_KIND: Final = "operator.open-cluster-management.io/v1/MultiClusterHub"
@@ -25,20 +25,14 @@ def crds() -> list[Object]:
 
 @contextmanager
 def kinds(hub: Client) -> Iterator[None]:
-    """Serves both kinds for as long as the block runs, and waits until they are gone.
-
-    A CRD that is applied while it is being deleted goes all the same.
-    """
+    """Serves both kinds for as long as the block runs, and waits until they are gone."""
     for crd in crds():
         hub.apply(crd)
     try:
         wait_until_served(hub, crds())
         yield
     finally:
-        names = [str(crd["metadata"]["name"]) for crd in crds()]
-        for name in names:
-            hub.delete(CRD, name)
-        wait_until_gone(hub, CRD, *names)
+        remove_kinds(hub, (crd["metadata"]["name"] for crd in crds()))
 
 
 def multiclusterhub() -> Object:

@@ -21,7 +21,12 @@ from gitops_dsf.schema.crd import crds
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
+from tests.hub.controlplane.waiting import (
+    hold_for,
+    wait_for,
+    wait_until_gone,
+    wait_until_served,
+)
 from tests.hub.scenario.fleet import DYNAMIC_SCORER, scorer
 from tests.hub.scenario.installation import ADDON
 from tests.hub.scenario.placements import (
@@ -273,7 +278,7 @@ def frozen_leader_plane(plane: ControlPlane) -> Iterator[FrozenLeaderPlane]:
             hub.apply(item)
             kind, meta = f"{item['apiVersion']}/{item['kind']}", item["metadata"]
             stack.callback(hub.delete, kind, meta["name"], namespace=meta.get("namespace"))
-        wait_for(lambda: hub.path(DYNAMIC_SCORER), what="the hub serves DynamicScorers")
+        wait_until_served(hub, crds())
         stack.callback(hub.delete, LEASE, NAME, namespace=HUB)
         plane.add_clusters({A: {}, B: {}})
         stack.callback(remove_clusters, plane, (A, B))

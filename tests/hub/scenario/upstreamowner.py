@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.hub.controlplane.api import ApiError, Client, Object
-from tests.hub.controlplane.waiting import CRD, wait_until_gone, wait_until_served
+from tests.hub.controlplane.waiting import CRD, remove_kinds, wait_until_served
 from tests.hub.scenario.fleet import DYNAMIC_SCORER
 from tests.hub.scenario.reconciling import HUB_NAMESPACE
 from tests.support import upstream
@@ -51,20 +51,14 @@ class Owner:
 def upstreams_crds(hub: Client) -> Iterator[Owner]:
     """Ours of earlier modules go first, and theirs at the end."""
     names = [definition["metadata"]["name"] for definition in upstream.crds()]
-    _remove(hub, names)
+    remove_kinds(hub, names)
     for definition in upstream.crds():
         hub.create(definition)
         wait_until_served(hub, [definition])
     try:
         yield Owner(hub=hub)
     finally:
-        _remove(hub, names)
-
-
-def _remove(hub: Client, names: list[str]) -> None:
-    for name in names:
-        hub.delete(CRD, name)
-        wait_until_gone(hub, CRD, name)
+        remove_kinds(hub, names)
 
 
 def kept_status(hub: Client, name: str) -> dict[str, Any]:
