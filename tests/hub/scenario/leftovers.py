@@ -5,12 +5,14 @@ end.
 
 from collections.abc import Iterator
 
+from gitops_dsf.hub.names import MOVES_CONFIGMAP, RECONCILER, STATUS_CONFIGMAP
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.plane import SPOKES
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.installation import wait_for_policies
 from tests.hub.scenario.placements import BINDING, CLUSTER_SET, PLACEMENT, delete_scores
+from tests.hub.scenario.reconciling import HUB_NAMESPACE
 
 OURS = "app.kubernetes.io/managed-by=gitops-dsf,app.kubernetes.io/part-of=gitops-dsf"
 PROJECT = "argoproj.io/v1alpha1/AppProject"
@@ -38,6 +40,12 @@ KINDS = (
     ("addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn", OURS),
 )
 """Each kind, with the labels of what goes."""
+OF_THE_RECONCILER = (
+    ("v1/ConfigMap", MOVES_CONFIGMAP),
+    ("v1/ConfigMap", STATUS_CONFIGMAP),
+    ("coordination.k8s.io/v1/Lease", RECONCILER),
+)
+"""What the reconciler writes besides. One that was killed leaves the claim of a leader, too."""
 
 
 def remove_leftovers(hub: Client) -> None:
@@ -45,6 +53,8 @@ def remove_leftovers(hub: Client) -> None:
 
     Where nothing is left this takes one request for each kind.
     """
+    for kind, name in OF_THE_RECONCILER:
+        hub.delete(kind, name, namespace=HUB_NAMESPACE)
     left = list(_left(hub))
     if left:
         wait_for(
