@@ -86,7 +86,9 @@ def collected(
         spoke = control_plane.spokes[COLLECTED].admin
         wait_for_deployment(control_plane, COLLECTED)
         wait_for(lambda: sidecar(spoke), what="the Deployment has the receiver")
-        wait_until_there(spoke, "v1/ConfigMap", OTLP, namespace=AGENT_NAMESPACE)
+        # The work agent creates the objects of a work one after another.
+        for kind in ("v1/ConfigMap", "v1/Service"):
+            wait_until_there(spoke, kind, OTLP, namespace=AGENT_NAMESPACE)
         # The agent and the receiver share the network of their pod, and no proxy is asked for a
         # loopback address. So the receiver needs the very port of its pod: no other test may take
         # it.

@@ -15,7 +15,7 @@ from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
-from tests.hub.controlplane.waiting import CRD, wait_for, wait_until_served
+from tests.hub.controlplane.waiting import remove_kinds, wait_for, wait_until_served
 from tests.hub.scenario.fleet import OURS, new_fleet, placement
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import BINDING, DECISION, PLACEMENT, prefer
@@ -63,8 +63,7 @@ def served(hub: Client) -> Iterator[None]:
         hub.apply(item)
     wait_until_served(hub, found)
     yield
-    for item in found:
-        hub.delete(CRD, item["metadata"]["name"])
+    remove_kinds(hub, (item["metadata"]["name"] for item in found))
 
 
 EXAMPLES_OF = frozenset(
@@ -159,7 +158,8 @@ def test_the_reconciler_may_list_decisions_there_and_nothing_else(
 ) -> None:
     with Client(control_plane.hub.service_account_kubeconfig("gitops-dsf", NAME)) as account:
         path = account.path(DECISION, namespace="tuning")
-        assert "items" in account.request("GET", path)
+        # The API server knows a right a moment after it is written.
+        wait_for(lambda: "items" in account.request("GET", path), what="its right to list them")
         with pytest.raises(ApiError, match="403"):
             account.request("DELETE", path)
         with pytest.raises(ApiError, match="403"):

@@ -16,7 +16,7 @@ from gitops_dsf.pipeline import produce
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.waiting import wait_for, wait_until_gone
 from tests.hub.scenario.installation import wait_for_policies
 from tests.support import yamlfast
 from tests.support.apiserver import Target, merged
@@ -163,9 +163,6 @@ def guarded(control_plane: ControlPlane, argocd: object, hub: Client) -> Iterato
     namespaces = [NAMESPACE, *([] if hub.find("v1/Namespace", HUB) else [HUB])]
     for name in namespaces:
         hub.apply(manifest("v1/Namespace", name))
-    # A reconciler of another module left these, and what exists cannot be created on trial.
-    hub.delete("coordination.k8s.io/v1/Lease", "gitops-dsf-reconciler", namespace=HUB)
-    hub.delete("v1/ConfigMap", "gitops-dsf-moves", namespace=HUB)
     # Policies of another module would refuse what is put there first. They act for a moment longer.
     for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
         for item in hub.list(f"admissionregistration.k8s.io/v1/{kind}"):
@@ -241,6 +238,12 @@ def guarded(control_plane: ControlPlane, argocd: object, hub: Client) -> Iterato
         for item in (role, binding, *rendered):
             hub.apply(item)
         wait_for_policies(hub)
+        # OCM adds one to a cluster that has not joined, and what is stored is compared.
+        wait_for(
+            lambda: len(control_plane.taints(NAMESPACE)) == 2,
+            what="OCM has tainted the cluster",
+            seen=lambda: control_plane.taints(NAMESPACE),
+        )
         yield Guarded(
             admin=hub,
             clients=clients,
@@ -262,6 +265,8 @@ def guarded(control_plane: ControlPlane, argocd: object, hub: Client) -> Iterato
             )
         for name in namespaces:
             hub.delete("v1/Namespace", name)
+        # The next module may want the namespace of the hub.
+        wait_until_gone(hub, "v1/Namespace", *namespaces)
 
 
 class Drawn:

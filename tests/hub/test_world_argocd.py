@@ -20,7 +20,7 @@ from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
-from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
+from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.decisionreaders import reading_decisions
 from tests.hub.scenario.placements import DECISION
 from tests.hub.scenario.sides import Modelled, Real, Side, Step
@@ -201,14 +201,15 @@ def pair(
     yield Pair(model=model, real=Real(hub), plane=control_plane, argocd=argocd, url=repository.url)
     model.close()
     for kind in (APPLICATION_SET, APPLICATION):
-        for item in hub.list(kind, namespace=ARGOCD):
-            hub.delete(kind, item["metadata"]["name"], namespace=ARGOCD)
-        wait_until_gone(
-            hub,
-            kind,
-            *(item["metadata"]["name"] for item in hub.list(kind, namespace=ARGOCD)),
-            namespace=ARGOCD,
-        )
+
+        def deleted(kind: str = kind) -> list[str]:
+            """What there was: a set that is being deleted may have made one more Application."""
+            names = [item["metadata"]["name"] for item in hub.list(kind, namespace=ARGOCD)]
+            for name in names:
+                hub.delete(kind, name, namespace=ARGOCD)
+            return names
+
+        wait_for(lambda: not deleted(), what=f"no {kind} is left", seen=deleted)
     for item in hub.list(DECISION, namespace=ARGOCD):
         hub.delete(DECISION, item["metadata"]["name"], namespace=ARGOCD)
     for spoke in control_plane.spokes.values():
