@@ -59,12 +59,14 @@ class Round:
 
 @dataclass(kw_only=True)
 class Shop:
-    """The running workload. `failing` may be changed while it serves."""
+    """The running workload. `failing` and `unmeasured` may be changed while it serves."""
 
     name: str
     exporters: Mapping[str, LoadExporter]
     failing: dict[str, int] = field(default_factory=dict)
     """How many of ten requests fail, by cluster."""
+    unmeasured: set[str] = field(default_factory=set)
+    """Clusters without the metric, although requests are answered there."""
     rounds: list[Round] = field(default_factory=list)
     servers: dict[str, ShopServer] = field(default_factory=dict)
 
@@ -79,7 +81,7 @@ class Shop:
             answers[cluster].append(statuses[cluster] == 200)
         self.rounds.append(Round(at=time.time(), statuses=statuses))
         for cluster, exporter in self.exporters.items():
-            if cluster not in statuses:
+            if cluster not in statuses or cluster in self.unmeasured:
                 answers[cluster].clear()
                 exporter.unset(METRIC, {"app": self.name})
             elif len(answers[cluster]) == WINDOW:
