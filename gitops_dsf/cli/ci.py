@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,14 +25,17 @@ from gitops_dsf.cli.inputs import check_has_settings
 from gitops_dsf.cli.main import exit_code_of, without_secrets
 from gitops_dsf.cli.render import deliver
 from gitops_dsf.cli.report import show_findings
+from gitops_dsf.cli.test import report_tests
 from gitops_dsf.cli.validate import report_folder
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.errors import UsageError
-from gitops_dsf.pipeline import CheckResult, check, produce_checked
+from gitops_dsf.pipeline import CheckResult, check_declared, produce_checked
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
+from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.revision.branch import fetch_branch
+from gitops_dsf.repository.sources import load
 from gitops_dsf.show.preview.page import MARKER, MAX_CHARACTERS
 from gitops_dsf.urls.store_pages import is_store_page
 
@@ -52,13 +56,26 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, pipeline: PipelineRun) -> int:
     """Runs every check, also after one that fails, so that people see all that is wrong."""
-    checked = check(args.directory)
-    settings = None if checked.fleet is None else checked.fleet.repository.spec
-    failed = list(_failed_checks(args, pipeline, checked, settings))
+    settings, failed = _checks_of_sources(args, pipeline)
     if not _preview(args, pipeline, settings):
         failed.append("preview")
     _log(f"failed: {', '.join(failed)}" if failed else "everything passed")
     return int(bool(failed))
+
+
+def _checks_of_sources(
+    args: argparse.Namespace, pipeline: PipelineRun
+) -> tuple[FleetRepositorySpec | None, list[str]]:
+    """The settings, None if the repository is invalid, and the names of the checks that fail.
+
+    What the sources take is free again for the preview, which reads them beside those of the base.
+    """
+    loaded = load(args.directory)
+    declared = declare(loaded)
+    checked = check_declared(declared)
+    settings = None if checked.fleet is None else checked.fleet.repository.spec
+    tests = partial(report_tests, args.directory, loaded, declared, checked)
+    return settings, list(_failed_checks(args, pipeline, checked, settings, tests))
 
 
 def _failed_checks(
@@ -66,21 +83,26 @@ def _failed_checks(
     pipeline: PipelineRun,
     checked: CheckResult,
     settings: FleetRepositorySpec | None,
+    tests: Callable[..., int],
 ) -> Iterator[str]:
-    """The names of the checks that fail. Without settings the repository is invalid."""
+    """The names of the checks that fail. Without settings the repository is invalid.
+
+    `tests` runs the tests of scores and decisions.
+    """
     directory = str(args.directory)
     if not _validates(args, pipeline, checked):
         yield "validate"
     if settings is None:
         _log("test and render are left out until the repository is valid")
         return
-    if not _passes("test", directory):
+    if not _passes("test", directory, run=tests):
         yield "test"
     if not _renders_as_committed(args.directory, settings, checked):
         yield "render"
     if args.junit is not None:
         # The tests ran above as text, for the log. A verb prints one format, so they run again.
-        _, report = _printed("test", directory, "-o", "junit")
+        report_as_junit = partial(tests, style="junit")
+        _, report = _printed("test", directory, "-o", "junit", run=report_as_junit)
         args.junit.write_text(report, encoding="utf-8")
 
 
@@ -364,12 +386,12 @@ def _passes(*command: str, run: Callable[[], int] | None = None) -> bool:
     return exit_code == 0
 
 
-def _printed(*command: str) -> tuple[int, str]:
-    """The exit code of a verb, and what it prints."""
+def _printed(*command: str, run: Callable[[], int] | None = None) -> tuple[int, str]:
+    """The exit code of a verb, and what it prints. `run` is as in `_passes`."""
     _log_command(*command)
     # Only the result: what goes to standard error still reaches the log.
     with redirect_stdout(io.StringIO()) as printed:
-        exit_code = exit_code_of(command)
+        exit_code = exit_code_of(command, run)
     return exit_code, printed.getvalue()
 
 

@@ -3,6 +3,7 @@
 import argparse
 import shutil
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from gitops_dsf.cli.report import from_git_root, prefix_of, show_findings
 from gitops_dsf.diagnostics import has_errors
 from gitops_dsf.errors import UsageError
 from gitops_dsf.metricstore import promtool
-from gitops_dsf.pipeline import check_declared
+from gitops_dsf.pipeline import CheckResult, check_declared
+from gitops_dsf.repository.load import Loaded
+from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
 from gitops_dsf.scoretests.queries import Evaluate, no_promtool
@@ -25,27 +28,47 @@ def run(args: argparse.Namespace) -> int:
     check_is_folder(args.directory)
     loaded = load(args.directory)
     declared = declare(loaded)
-    checked = check_declared(declared)
+    return report_tests(
+        args.directory,
+        loaded,
+        declared,
+        check_declared(declared),
+        names=args.name,
+        promtool_path=args.promtool,
+        style=args.output,
+    )
+
+
+def report_tests(
+    directory: Path,
+    loaded: Loaded,
+    declared: Declared,
+    checked: CheckResult,
+    *,
+    names: Sequence[str] = (),
+    promtool_path: Path | None = None,
+    style: str = "text",
+) -> int:
+    """What `test` prints of a folder that was checked already. Returns its exit code."""
     if has_errors(checked.diagnostics):
-        show_findings(args.directory, checked.diagnostics, ending="no test was run")
+        show_findings(directory, checked.diagnostics, ending="no test was run")
         return 1
-    tests = selected(declared, args.name)
+    tests = selected(declared, names)
     # A misspelt name would run nothing and pass. A repository without tests is fine.
-    if args.name and not tests:
-        names = sorted(test.name for test in declared.score_tests)
+    if names and not tests:
+        known = sorted(test.name for test in declared.score_tests)
         raise UsageError(
-            f"no test is called {' or '.join(args.name)}; tests here:"
-            f" {', '.join(names[:10]) or 'none'}"
+            f"no test is called {' or '.join(names)}; tests here: {', '.join(known[:10]) or 'none'}"
         )
     output = run_tests(
         tests,
         declared=declared,
         checked=checked,
         documents=loaded.documents,
-        evaluate=_evaluate(args.promtool),
-        prefix=prefix_of(args.directory),
+        evaluate=_evaluate(promtool_path),
+        prefix=prefix_of(directory),
     )
-    sys.stdout.write(_formatted(output, args.output))
+    sys.stdout.write(_formatted(output, style))
     return int(output.failed > 0)
 
 

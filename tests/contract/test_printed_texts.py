@@ -70,7 +70,7 @@ REASONS = {
         "status_text(view, everything=args.all)": _ESCAPES,
         "page.html()": _PAGE,
     },
-    "gitops_dsf/cli/test.py": {"_formatted(output, args.output)": _ESCAPES},
+    "gitops_dsf/cli/test.py": {"_formatted(output, style)": _ESCAPES},
     "gitops_dsf/cli/tryscorer.py": {
         "_formatted(output, args.output)": _ESCAPES,
         "changed_text(tries, as_markdown=args.output == 'markdown')": _ESCAPES,

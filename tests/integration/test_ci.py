@@ -23,6 +23,7 @@ from gitops_dsf.cli.ci import base_of
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.cli.template import repo_template
 from gitops_dsf.repository.git import Repository, RevisionError
+from gitops_dsf.repository.load.discover import discover
 from gitops_dsf.repository.revision.base import find_base
 from gitops_dsf.show.preview.page import MARKER
 from tests.hub.controlplane.gitrepository import BARE, CLONE, GitRepository, git
@@ -602,14 +603,18 @@ def test_a_strict_check_fails_for_warnings(change: Change) -> None:
     assert change.check({}, "--strict").stdout.endswith("ci: everything passed\n")
 
 
-def test_what_is_rendered_was_checked_by_validate(change: Change) -> None:
-    """For a large fleet another check takes seconds."""
+def test_sources_are_read_and_checked_once(change: Change, tmp_path: Path) -> None:
+    """For a large fleet it takes seconds."""
+    report = tmp_path / "tests.xml"
     with (
         mock.patch("gitops_dsf.cli.ci._preview", return_value=True),
-        mock.patch("gitops_dsf.pipeline.check") as again,
+        mock.patch("gitops_dsf.repository.sources.discover", wraps=discover) as reads,
     ):
-        assert "ci: gitops-dsf render . --check\n" in change.check({}).stdout
-    again.assert_not_called()
+        said = change.check({}, "--junit", str(report)).stdout
+    assert reads.call_count == 1
+    commands = re.findall(r"^ci: gitops-dsf (.*)$", said, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["validate", "test", "render", "test"]
+    assert 'failures="0"' in report.read_text("utf-8")
 
 
 def test_branch_mode_needs_no_tree_in_git(change: Change) -> None:
