@@ -143,6 +143,8 @@ class ProposalController:
         """Clusters of git that are not on the hub, and since when."""
         self._known: list[str] = []
         """Clusters in git at the last change."""
+        self._worker_wrote = False
+        """Whether a worker ran in the working tree after it was checked out."""
         self._forge: Forge | None = None
         if settings.forge != "None":
             api, repository = address_of(git.url, kind=settings.forge, api=settings.forge_url or "")
@@ -208,6 +210,7 @@ class ProposalController:
             for memory in self._memory.values():
                 memory.made = None
             await clone.checkout(await clone.fetch(self._git.branch), folder=self._git.path)
+            self._worker_wrote = False
             try:
                 await self._check_checkout(clone)
             except GitError:
@@ -324,7 +327,10 @@ class ProposalController:
             stamp = hashlib.sha256(msgspec.json.encode(task)).hexdigest()
             if memory.made is not None and stamp == memory.stamp:
                 return memory.made
-        await clone.checkout(clone.head, folder=self._git.path)
+        if self._worker_wrote:
+            await clone.checkout(clone.head, folder=self._git.path)
+        # Also a worker that fails may have written some of its files.
+        self._worker_wrote = True
         change = await ask(task)
         if change.known:
             self._known = change.known

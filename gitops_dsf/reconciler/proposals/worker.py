@@ -2,8 +2,6 @@
 
 `ask` starts it.
 
-`ask` starts it. And the texts of a Change, for its commit and its pull request.
-
 It is a separate process because a fleet of 2,000 clusters needs a few hundred MB and seconds of
 CPU, while the reconciler must renew its Lease and probe scorers.
 """

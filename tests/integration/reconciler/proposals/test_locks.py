@@ -79,10 +79,13 @@ async def test_an_open_proposal_is_committed_again_only_when_its_files_differ(
 
     monkeypatch.setattr("gitops_dsf.reconciler.git.program.run", noted)
     async with scene.offering() as working:
+        before_push = verbs[: verbs.index("git push")]
+        assert before_push.count("git checkout") == 1, "nobody has written into a fresh checkout"
         await working.looks_again("locks", "unchanged")
         verbs.clear()
         await working.looks_again("locks", "unchanged")
         assert "git ls-remote" in verbs
+        assert "git checkout" in verbs, "what the worker before has written is not looked at"
         assert "git commit-tree" not in verbs
         # The description shows the beginning of each query, which is the same.
         alike = " or ".join(["up"] * 100)
