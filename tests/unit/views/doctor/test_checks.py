@@ -363,10 +363,12 @@ def maintained(*windows: Object, **drain: Any) -> Given:
 
 def without_ledger(why: Unread) -> Given:
     """The same hub, whose ledger cannot be read."""
-    found = facts(hub=waiting_for(1))
-    return lambda: replace(
-        found, inputs=replace(found.inputs, moves=None, unread={HubPart.MOVES: why})
-    )
+
+    def given() -> DoctorFacts:
+        known = facts(hub=waiting_for(1))
+        return replace(known, inputs=replace(known.inputs, moves=None, unread={HubPart.MOVES: why}))
+
+    return given
 
 
 BROKEN_LEDGER = Unread(
