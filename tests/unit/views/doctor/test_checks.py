@@ -1399,14 +1399,14 @@ def test_what_is_left_names_what_to_delete() -> None:
 @pytest.mark.parametrize(
     "fresh",
     [
-        left(minutes=1),
-        left(deletionTimestamp=stamp(NOW - timedelta(minutes=1))),
-        left(work={"metadata": meta("gitops-dsf-config", "cluster9")}),
+        lambda: left(minutes=1),
+        lambda: left(deletionTimestamp=stamp(NOW - timedelta(minutes=1))),
+        lambda: left(work={"metadata": meta("gitops-dsf-config", "cluster9")}),
     ],
     ids=["being installed", "being deleted", "in the inventory"],
 )
-def test_what_is_on_its_way_is_not_left(fresh: DoctorFacts) -> None:
-    [found] = run("agents-left", fresh)
+def test_what_is_on_its_way_is_not_left(fresh: Given) -> None:
+    [found] = run("agents-left", fresh())
     assert (found.state, found.message) == ("ok", "every agent is on a cluster of the inventory")
 
 
