@@ -46,6 +46,9 @@ class Sender:
         self, method: str, url: str, *, sign: Sign, body: bytes | None
     ) -> ForgeAnswer:
         """Raises ForgeError."""
+        # A request without time would be sent all the same, and its answer would not be read.
+        if self.seconds_left <= 0:
+            raise ForgeError("the requests of this job have used up their time: the forge is slow")
         seconds = min(self.seconds, self.seconds_left)
         began = time.monotonic()
         try:
