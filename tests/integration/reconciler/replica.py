@@ -4,6 +4,9 @@ Its informers read when a test says so.
 """
 
 import asyncio
+import io
+import subprocess
+import tarfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -107,6 +110,17 @@ def repository(folder: Path) -> GitRepository:
     """Of a path, without a server."""
     bare = folder / "fleet.git"
     return GitRepository.create(url=str(bare), bare=bare, clone=folder / "clone")
+
+
+def files_of(repository: GitRepository, commit: str) -> dict[str, bytes]:
+    """The files of a commit in the served repository, by path."""
+    content = subprocess.check_output(["git", "archive", commit], cwd=repository.bare)
+    files: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        for member in archive:
+            if (file := archive.extractfile(member)) is not None:
+                files[member.name] = file.read()
+    return files
 
 
 async def in_time(condition: Callable[[], object], *, what: str) -> None:

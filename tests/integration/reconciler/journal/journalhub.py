@@ -1,7 +1,6 @@
 """A hub with one application, a git repository, and replicas of the journal's controller."""
 
 import asyncio
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from gitops_dsf.repository.model.reconciler import JournalBranch
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.integration.reconciler.replica import (
     Replica,
+    files_of,
     fleet_on,
     in_time,
     put,
@@ -65,17 +65,11 @@ class JournalHub:
 
     def files(self) -> dict[str, bytes]:
         """Those of the branch. Each commit is read once, because tests that wait ask often."""
-        commit, folder = self.repository.branches().get(BRANCH, ""), self.repository.bare
+        commit = self.repository.branches().get(BRANCH, "")
         if commit != self._branch[0]:
-            names = git("ls-tree", "--name-only", commit, folder=folder).split()
-            self._branch = (
-                commit,
-                {
-                    name: subprocess.check_output(["git", "show", f"{commit}:{name}"], cwd=folder)
-                    for name in names
-                    if name.endswith(".jsonl")
-                },
-            )
+            files = files_of(self.repository, commit)
+            records = {name: text for name, text in files.items() if name.endswith(".jsonl")}
+            self._branch = (commit, records)
         return self._branch[1]
 
     def branch(self) -> JournalRead:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import math
-import subprocess
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -31,6 +30,7 @@ from gitops_dsf.views.status.scores import ScorerView
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.replica import (
     Replica,
+    files_of,
     fleet_on,
     in_time,
     put,
@@ -88,9 +88,9 @@ class StateBranchHub:
 
     def snapshot(self) -> Snapshot:
         out = self.folder / "out"
-        out.mkdir()
-        tar = subprocess.check_output(["git", "archive", BRANCH], cwd=self.repository.bare)
-        subprocess.run(["tar", "-x", "-C", str(out)], input=tar, check=True)
+        for name, content in files_of(self.repository, BRANCH).items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / name).write_bytes(content)
         return from_path(out)
 
     def tree(self) -> set[str]:
