@@ -56,26 +56,35 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, pipeline: PipelineRun) -> int:
     """Runs every check, also after one that fails, so that people see all that is wrong."""
-    settings, failed = _checks_of_sources(args, pipeline)
-    if not _preview(args, pipeline, settings):
+    sources = _checks_of_sources(args, pipeline)
+    failed = list(sources.failed)
+    if not _preview(args, pipeline, sources.settings):
         failed.append("preview")
     _log(f"failed: {', '.join(failed)}" if failed else "everything passed")
     return int(bool(failed))
 
 
-def _checks_of_sources(
-    args: argparse.Namespace, pipeline: PipelineRun
-) -> tuple[FleetRepositorySpec | None, list[str]]:
-    """The settings, None if the repository is invalid, and the names of the checks that fail.
+class _CheckedSources(NamedTuple):
+    """What the preview needs to know of the sources."""
 
-    What the sources take is free again for the preview, which reads them beside those of the base.
+    settings: FleetRepositorySpec | None
+    """None if the repository is invalid."""
+    failed: tuple[str, ...]
+    """The names of the checks that fail."""
+
+
+def _checks_of_sources(args: argparse.Namespace, pipeline: PipelineRun) -> _CheckedSources:
+    """Checks the sources, and forgets them.
+
+    The preview needs their memory, because it reads them beside those of the base.
     """
     loaded = load(args.directory)
     declared = declare(loaded)
     checked = check_declared(declared)
     settings = None if checked.fleet is None else checked.fleet.repository.spec
     tests = partial(report_tests, args.directory, loaded, declared, checked)
-    return settings, list(_failed_checks(args, pipeline, checked, settings, tests))
+    failed = tuple(_failed_checks(args, pipeline, checked, settings, tests))
+    return _CheckedSources(settings, failed)
 
 
 def _failed_checks(
@@ -133,14 +142,19 @@ def _renders_as_committed(
     # old.
     if settings.output.mode == "Directory":
         return _passes(
-            *("render", str(directory), "--check"),
+            "render",
+            str(directory),
+            "--check",
             run=lambda: deliver(directory, produce_checked(checked), out=None, is_check=True),
         )
     # Elsewhere, because a check writes nothing into a clone that is also somebody's work tree.
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder, "rendered"))
         return _passes(
-            *("render", str(directory), "--out", out),
+            "render",
+            str(directory),
+            "--out",
+            out,
             run=lambda: deliver(directory, produce_checked(checked), out=out),
         )
 
@@ -360,15 +374,13 @@ def _renders(fleet: Path, checked: CheckResult) -> bool:
     Argo CD would apply that file.
     """
     rendered = produce_checked(checked)
-    command = ("render", "--out", RENDERED)
+    write = partial(deliver, Path(), rendered, out=RENDERED)
+    compare = partial(write, is_check=True)
     with chdir(fleet):  # so that findings name files as the repository does
-        if not _passes(*command, run=lambda: deliver(Path(), rendered, out=RENDERED)):
+        if not _passes("render", "--out", RENDERED, run=write):
             return False
         # Rendering leaves foreign files alone and succeeds; only the check fails for them.
-        return _passes(
-            *(*command, "--check"),
-            run=lambda: deliver(Path(), rendered, out=RENDERED, is_check=True),
-        )
+        return _passes("render", "--out", RENDERED, "--check", run=compare)
 
 
 def _report(diagnostics: Sequence[Diagnostic]) -> None:

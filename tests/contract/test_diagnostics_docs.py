@@ -243,14 +243,14 @@ def test_the_bad_example_of_a_code_has_its_finding_and_each_rule_is_shown_by_one
         write(root, code.bad)
         declared = declare(load(root))
         context = context_of(declared)
-        telling = {
+        rules_of_code = {
             rule.name
             for rule in applicable(context)
             if code.id in {finding.code for finding in rule(context)}
         }
-        shown |= telling
+        shown |= rules_of_code
         # Codes of files and of sizes have no rule.
-        if not telling and code.id not in {
+        if not rules_of_code and code.id not in {
             finding.code for finding in check_declared(declared).diagnostics
         }:
             silent.append(code.id)

@@ -8,6 +8,7 @@ import ssl
 import sys
 import threading
 from abc import abstractmethod
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -100,8 +101,9 @@ class ThreadServer:
 
     def stop(self) -> None:
         if self._thread.is_alive():
-            # Wakes the thread, which looks twice a second whether it must end.
-            self._server.socket.shutdown(socket.SHUT_RDWR)
+            # Wakes the thread, which looks twice a second whether it must end. macOS refuses it.
+            with suppress(OSError):
+                self._server.socket.shutdown(socket.SHUT_RDWR)
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

@@ -106,8 +106,8 @@ def test_a_world_is_stopped_when_its_cpu_is_used_up(
     both: tuple[dict[str, str], dict[str, str]],
 ) -> None:
     first, _ = both
-    told = r"crash the world was stopped: it had used \d\.\d s of CPU True"
-    assert re.fullmatch(told, first["stopped"])
+    message = r"crash the world was stopped: it had used \d\.\d s of CPU True"
+    assert re.fullmatch(message, first["stopped"])
 
 
 def test_a_failure_is_made_smaller() -> None:
