@@ -153,6 +153,7 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
     hub = ScoreHub()
     hub.ahead = 600.0
     _old(hub, "expired", left=-30)
+    ends = hub.now() + 8
     _old(hub, "soon", left=8)
     _old(hub, "valid", left=600)
     _old(hub, "never-written", left=None)
@@ -160,7 +161,9 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
     async with hub as server, place.agent(hub=server):
         await until(lambda: ("c1", "expired") not in hub.scores, what="the expired one goes")
         assert set(hub.scores) == {("c1", "soon"), ("c1", "valid"), ("c1", "never-written")}
-        await asyncio.sleep(RECHECK_SECONDS + 4)
+        await asyncio.sleep(ends - 2 - hub.now())
+        assert ("c1", "soon") in hub.scores, "it has not expired"
+        await asyncio.sleep(RECHECK_SECONDS)
         assert set(hub.scores) == {("c1", "valid"), ("c1", "never-written")}
 
 

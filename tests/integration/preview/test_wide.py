@@ -100,6 +100,7 @@ def test_simulate_shows_all_on_request_and_in_json(wide: Wide, run: Run) -> None
     assert sum(line.startswith("argocd/app-") for line in whole) == 60
     assert not any("--all" in line for line in whole)
     found = run.json("simulate", wide.now, "--scores", wide.hub)["placements"]
+    assert found == run.json("simulate", wide.now, "--scores", wide.hub, "--all")["placements"]
     assert [len(each["scores"]) for each in found] == [120, 80] * 30
 
 
@@ -158,7 +159,8 @@ def test_diff_shows_all_on_request_and_in_json(wide: Wide, formats: Formats, run
     assert sum(line.startswith("- `argocd/app-") and "→" in line for line in whole) == 60
     assert sum(line.startswith("**`s") for line in whole) == 20
     assert not any("--all" in line for line in whole)
-    found = formats.comparison
+    found = run.json(*words, "--all")["comparison"]
+    assert found == formats.comparison
     assert (len(found["moves"]), len(found["scorers"])) == (60, 20)
 
 
