@@ -74,7 +74,7 @@ class OpenStore:
         """Whether the store, or a proxy before it, accepts POST as far as is known."""
         self._token = token
         self._client = webclient.client(
-            verify=trust or _trust(url),
+            verify=trust or webclient.SystemTrust().for_url(url),
             # httpx limits each read. `_ask` limits the whole answer.
             timeout=httpx.Timeout(SECONDS, pool=None),
             headers={
@@ -249,10 +249,3 @@ class _Reply:
         """Whether the same question may succeed later."""
         # A 503 without Retry-After often means that the question takes too long.
         return self.status == 429 or (self.status == 503 and self.retry_after is not None)
-
-
-def _trust(url: str) -> ssl.SSLContext:
-    """The system's CAs. Reading them takes 40 ms, which only HTTPS needs."""
-    if url.startswith("http:"):
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return httpx.create_ssl_context()

@@ -36,7 +36,7 @@ async def send(
     GitError if the Secret lacks what is needed.
     """
     token = credentials.token()
-    client = _client(sign(token), credentials)
+    client = _client(url, sign(token), credentials)
     try:
         with as_call_faults(url=url, seconds=SECONDS):
             async with (
@@ -54,10 +54,10 @@ async def send(
     return ForgeAnswer(response.status_code, content, wait)
 
 
-def _client(signed: Mapping[str, str], credentials: GitCredentials) -> httpx.AsyncClient:
+def _client(url: str, signed: Mapping[str, str], credentials: GitCredentials) -> httpx.AsyncClient:
     # A client for each request: the certificates in the Secret may be others by now, and a proposal
     # takes only a few requests.
-    trust = httpx.create_ssl_context()
+    trust = webclient.SystemTrust().for_url(url)
     if (certificates := credentials.trust) is not None:
         try:
             trust.load_verify_locations(cadata=certificates)

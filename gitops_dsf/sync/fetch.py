@@ -9,10 +9,11 @@ import asyncio
 import http
 import ssl
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urljoin, urlsplit
@@ -88,15 +89,16 @@ class Fetcher:
         self._limits = limits or FetchLimits()
         self._connect_to = connect_to
         self._admission = asyncio.Semaphore(self._limits.concurrent)
-        self._trust = trust or httpx.create_ssl_context()
-        self._lanes = deque[httpx.AsyncClient]()
-        """The one that was used last is at the end."""
+        self._trust = trust
+        self._system = webclient.SystemTrust()
+        self._lanes = defaultdict[ssl.SSLContext, deque[httpx.AsyncClient]](deque)
+        """By what they trust. The one that was used last is at the end."""
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        for lane in self._lanes:
+        for lane in chain.from_iterable(self._lanes.values()):
             await lane.aclose()
 
     async def get(self, request: PageRequest | str) -> FetchedPage | PageFault:
@@ -128,7 +130,7 @@ class Fetcher:
         seconds = self._limits.seconds
         try:
             with as_call_faults(url=url, seconds=seconds):
-                async with asyncio.timeout(seconds), self._lane_for(shown.trust) as lane:
+                async with asyncio.timeout(seconds), self._lane_for(url, shown.trust) as lane:
                     return await self._follow(url, shown, lane)
         except _RefusedError as refused:
             return refused.fault
@@ -145,19 +147,23 @@ class Fetcher:
             headers={"User-Agent": USER_AGENT, "Accept": "application/json", **answers.IDENTITY},
         )
 
-    def _next_lane(self) -> httpx.AsyncClient:
+    def _next_lane(self, url: str) -> httpx.AsyncClient:
         """A new one until there are LANES, because most fetchers read few pages."""
-        if len(self._lanes) < min(LANES, self._limits.concurrent):
-            self._lanes.append(self._lane(self._trust))
+        trust = self._trust or self._system.for_url(url)
+        lanes = self._lanes[trust]
+        if len(lanes) < min(LANES, self._limits.concurrent):
+            lanes.append(self._lane(trust))
         else:
-            self._lanes.rotate(-1)
-        return self._lanes[-1]
+            lanes.rotate(-1)
+        return lanes[-1]
 
     @asynccontextmanager
-    async def _lane_for(self, trust: ssl.SSLContext | None) -> AsyncIterator[httpx.AsyncClient]:
+    async def _lane_for(
+        self, url: str, trust: ssl.SSLContext | None
+    ) -> AsyncIterator[httpx.AsyncClient]:
         """Connections with a client certificate or a private CA are nobody else's."""
         if trust is None:
-            yield self._next_lane()
+            yield self._next_lane(url)
         else:
             async with self._lane(trust) as lane:
                 yield lane
@@ -172,7 +178,7 @@ class Fetcher:
             with as_call_faults(url=url, seconds=seconds):
                 async with (
                     asyncio.timeout(seconds),
-                    self._lane_for(trust) as lane,
+                    self._lane_for(url, trust) as lane,
                     lane.stream("POST", url, headers=headers, content=body) as response,
                 ):
                     if response.is_success:

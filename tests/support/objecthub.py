@@ -1,7 +1,6 @@
 """The hub as the reconciler sees it: its client of the API server, with a claim on the Lease."""
 
 import copy
-import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from tests.support.apiserver import TOKEN, ApiServer, Key, Object
 from tests.support.hubobjects import ARGOCD
 from tests.support.inmemory import InMemory
 from tests.support.virtual_time import wall
+from tests.support.withouttls import PLAIN
 
 
 @dataclass(kw_only=True)
@@ -78,8 +78,7 @@ class ObjectHub(InMemory, ApiServer):
 
     def access(self, token: str = TOKEN) -> Access:
         """The way to this server."""
-        trust = ssl.create_default_context()
-        return Access(host=self.url, trust=trust, authorization=f"Bearer {token}", proxy=None)
+        return Access(host=self.url, trust=PLAIN, authorization=f"Bearer {token}", proxy=None)
 
     def decide(self, placement: str, *clusters: str, **metadata: Any) -> None:
         """The only page of a decision in the namespace of Argo CD."""

@@ -136,9 +136,7 @@ class Transport:
         self._wall = wall
         self._origin_limit = OriginLimit(per_origin=limits.per_origin)
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
-        self._system: ssl.SSLContext | None = None
-        # For http, where a context is never used: one without CAs costs nothing.
-        self._plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._system = webclient.SystemTrust()
 
     async def call(self, call: Call) -> PeerAnswer:
         """Sends one call. An HTTP error status is a PeerAnswer, other failures raise AgentError."""
@@ -208,13 +206,10 @@ class Transport:
         return client
 
     def _trust(self, call: Call) -> ssl.SSLContext:
-        if not call.url.lower().startswith("https:"):
-            return self._plain
-        if call.trust is not None:
+        # The same client for all calls with http, whatever their CAs are.
+        if call.trust is not None and call.url.lower().startswith("https:"):
             return call.trust
-        if self._system is None:
-            self._system = httpx.create_ssl_context()
-        return self._system
+        return self._system.for_url(call.url)
 
     def forget(self, trust: ssl.SSLContext) -> None:
         """Uses these CAs no more, after they were replaced.

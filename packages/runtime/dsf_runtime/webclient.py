@@ -8,6 +8,7 @@ proxy (``dsf_wire.proxies``).
 import os
 import ssl
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final
 
 import httpx
@@ -17,6 +18,24 @@ from dsf_wire.proxies import Proxies
 
 DEFAULT_LIMITS: Final = httpx.Limits(max_connections=100, max_keepalive_connections=20)
 """Those of httpx."""
+
+
+class SystemTrust:
+    """The CAs of the system.
+
+    Reading them takes 20 ms of CPU, so they are read once, when a URL with https needs them.
+    """
+
+    def __init__(self) -> None:
+        # For http, where a context is never used: one without CAs costs nothing.
+        self._plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    def for_url(self, url: str) -> ssl.SSLContext:
+        return self._authorities if url.lower().startswith("https:") else self._plain
+
+    @cached_property
+    def _authorities(self) -> ssl.SSLContext:
+        return httpx.create_ssl_context()
 
 
 class ProxyRoutes(httpx.AsyncBaseTransport):

@@ -4,7 +4,6 @@ same page, over HTTP.
 
 import asyncio
 import json
-import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from tests.support.agent.http import HttpFake, Reply
 from tests.support.apiserver import kubeconfig
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer, says
+from tests.support.withouttls import PLAIN
 
 Status = Callable[[ObjectHub], Any]
 
@@ -225,9 +225,7 @@ async def test_an_object_that_is_no_list_is_not_a_hub_without_clusters(tmp_path:
             ) as hub:
                 return list(hub.items(CLUSTERS.path))
 
-        async with HubApi(
-            load=lambda: Access(host=server.url, trust=ssl.create_default_context())
-        ) as api:
+        async with HubApi(load=lambda: Access(host=server.url, trust=PLAIN)) as api:
             with pytest.raises(ApiError, match="the answer is not a list"):
                 await api.listed(CLUSTERS.path, cluster)
         with pytest.raises(HubError, match="the answer is not that of an API server"):

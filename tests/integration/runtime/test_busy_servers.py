@@ -1,7 +1,6 @@
 """What programs that read once do while an API server is too busy and answers with 429."""
 
 import asyncio
-import ssl
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +9,7 @@ from dsf_runtime.access import Access
 from dsf_runtime.apierrors import ApiError
 from dsf_runtime.blocking import BlockingApiServer
 from tests.support.agent.http import HttpFake, Reply, Seen
+from tests.support.withouttls import PLAIN
 
 BUSY_RETRIES = 10
 
@@ -19,7 +19,7 @@ LISTING = {"metadata": {}, "items": [THING]}
 
 
 async def view(url: str, sleep: Callable[[float], None] = lambda _seconds: None) -> bytes:
-    access = Access(host=url, trust=ssl.create_default_context())
+    access = Access(host=url, trust=PLAIN)
     with BlockingApiServer(
         load=lambda: access, user_agent="test", timeout_seconds=20, sleep=sleep
     ) as server:

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import json
-import ssl
 import threading
 import warnings
 from collections.abc import AsyncIterator
@@ -17,6 +16,7 @@ from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.blocking import BlockingApiServer
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
+from tests.support.withouttls import PLAIN
 
 PAGE = 500
 FULL_READ_BYTES = 32 << 10
@@ -86,7 +86,7 @@ def read_by_people(url: str) -> list[str]:
 
 async def listed(url: str) -> tuple[list[str], str]:
     found = list[str]()
-    access = Access(host=url, trust=ssl.create_default_context())
+    access = Access(host=url, trust=PLAIN)
     async with ApiServer(load=lambda: access, user_agent="test", timeout_seconds=20) as server:
         version = await server.list(
             PATH, lambda raw: found.append(msgspec.json.decode(raw, type=Thing).metadata.name)
@@ -121,7 +121,7 @@ async def test_every_object_is_listed_once_whatever_its_size(
 
 
 def people(url: str) -> BlockingApiServer:
-    access = Access(host=url, trust=ssl.create_default_context())
+    access = Access(host=url, trust=PLAIN)
     return BlockingApiServer(load=lambda: access, user_agent="test", timeout_seconds=20)
 
 
@@ -210,7 +210,7 @@ async def watched(*, events: int, every: float, size: int = 0) -> AsyncIterator[
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     access = Access(
         host=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}",
-        trust=ssl.create_default_context(),
+        trust=PLAIN,
     )
     async with ApiServer(load=lambda: access, user_agent="test", timeout_seconds=15) as api:
         yield api

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import signal
-import ssl
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -13,9 +12,8 @@ from typing import Any
 import httpx
 
 from tests.support.waiting import until
+from tests.support.withouttls import PLAIN
 
-PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""For clients without TLS. Reading the system's CAs for each client would cost 40 ms."""
 COMMAND = Path(sys.executable).with_name("gitops-dsf-agent")
 
 

@@ -22,9 +22,9 @@ from dsf_agent.process.supervise import Supervisor
 from tests.support import yamlfast
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import kubeconfig
-from tests.support.agent.process import PLAIN
 from tests.support.virtual_time import wall
 from tests.support.waiting import until
+from tests.support.withouttls import PLAIN
 
 _COUNTER = itertools.count()
 
