@@ -18,7 +18,7 @@ from importlib import import_module
 from io import StringIO, TextIOWrapper
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
@@ -74,6 +74,13 @@ Exit codes: 0 fine, 1 errors or drift, 2 wrong usage, 3 a bug of gitops-dsf, 130
 EXIT_CODES: Final = """\
 exit codes: 0 fine, 1 errors, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted"""
 """For the help of every verb that does not list its own."""
+
+_OPTIONS_OF_PARSERS: Final[dict[str, Any]] = {
+    "formatter_class": HelpFormatter,
+    # A pipeline that abbreviates an option breaks when another one begins with the same letters,
+    # and `without_secrets` knows options by their whole names.
+    "allow_abbrev": False,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -176,10 +183,13 @@ def _run(arguments: Sequence[str]) -> int:
 
         suggestion = did_you_mean(verb, VERBS) or f"the verbs are {', '.join(VERBS)}"
         raise UsageError(f"there is no verb {verb or repr(verb)}; {suggestion}")
-    # To make the parser of one verb alone is fast. The names of the others are only needed to
-    # complete a word, and where the verb is not the first one.
-    only = not completing and arguments[:1] == [verb]
-    parser = _parser(verb if verb in VERBS else None, only=only)
+    if verb is not None and not completing and arguments[0] == verb:
+        # To make the parser of one verb is fast. The names of the others are only needed to
+        # complete a word, and where the verb is not the first one.
+        parser = verb_parser(verb)
+        arguments = arguments[1:]
+    else:
+        parser = _parser(verb if verb in VERBS else None)
     if completing:
         shell_completion.answer(parser)
     # parse_args would only say "unrecognized arguments", without the option that was meant.
@@ -240,14 +250,8 @@ def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentPars
     return f"{program} has no option {option}; {close or f'`{program} --help` lists them'}"
 
 
-def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParser:
-    """The parser of the command line, in which only the chosen verb has arguments.
-
-    With ``only``, as the first word, it has no other verb.
-    """
-    # Each parser that is made of it has --help of its own, which argparse would refuse twice.
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--debug", action="store_true", help="show tracebacks")
+def _parser(chosen: str | None) -> argparse.ArgumentParser:
+    """The parser of the command line, in which only the chosen verb has arguments."""
     paragraphs = [DESCRIPTION]
     for title, group in GROUPS.items():
         lines = [f"  {verb.name:<10} {verb.help}" for verb in group]
@@ -257,12 +261,9 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
         usage="gitops-dsf [-h] [--debug] [--version] VERB ...",
         description="\n\n".join(paragraphs),
         epilog=EPILOG,
-        formatter_class=HelpFormatter,
-        # A pipeline that abbreviates an option breaks when another one begins with the same
-        # letters, and `without_secrets` knows options by their whole names.
-        allow_abbrev=False,
-        parents=[common],
+        **_OPTIONS_OF_PARSERS,
     )
+    _add_debug(parser)
     parser.add_argument("--version", action="version", version=f"gitops-dsf {__version__}")
     shells = shell_completion.SHELLS
     parser.add_argument(
@@ -273,29 +274,34 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
         prog="gitops-dsf", help=argparse.SUPPRESS, dest="verb", required=chosen is not None
     )
     for name, verb in VERBS.items():
-        if only and name != chosen:
-            continue
-        child = verbs.add_parser(
-            name, formatter_class=HelpFormatter, allow_abbrev=False, parents=[common]
-        )
+        child = verbs.add_parser(name, **_OPTIONS_OF_PARSERS)
+        _add_debug(child)
         if name == chosen:
-            child.description = verb.description or None
-            child.epilog = verb.examples
-            verb.add_arguments(child)
-            # Scripts depend on exit codes, so no help is without them.
-            if "exit code" not in child.epilog.lower():
-                child.epilog = f"{child.epilog.rstrip()}\n\n{EXIT_CODES}".lstrip()
+            _fill(child, verb)
     return parser
 
 
 def verb_parser(name: str) -> argparse.ArgumentParser:
-    """Returns the parser of one verb."""
-    parser = _parser(name, only=True)
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public list of them
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - see above
-            child: argparse.ArgumentParser = action.choices[name]
-            return child
-    raise AssertionError("the parser has verbs")
+    """Returns the parser of the words behind a verb."""
+    parser = argparse.ArgumentParser(prog=f"gitops-dsf {name}", **_OPTIONS_OF_PARSERS)
+    _add_debug(parser)
+    _fill(parser, VERBS[name])
+    parser.set_defaults(verb=name)
+    return parser
+
+
+def _add_debug(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
+
+
+def _fill(parser: argparse.ArgumentParser, verb: Verb) -> None:
+    """Adds the arguments and the help of a verb."""
+    parser.description = verb.description or None
+    parser.epilog = verb.examples
+    verb.add_arguments(parser)
+    # Scripts depend on exit codes, so no help is without them.
+    if "exit code" not in parser.epilog.lower():
+        parser.epilog = f"{parser.epilog.rstrip()}\n\n{EXIT_CODES}".lstrip()
 
 
 def without_secrets(arguments: Sequence[str]) -> Iterator[str]:

@@ -55,6 +55,8 @@ def test_without_a_verb_the_help_teaches_and_the_usage_is_wrong(
         (["render", "one", "two"], "gitops-dsf render takes no more arguments, and two is one"),
         (["-o", "json", "init", "x"], "gitops-dsf init has no option -o"),
         (["-o", "json", "valdate"], "there is no verb valdate; did you mean validate?"),
+        # It is an option of the program, not of the verb.
+        (["render", "--version"], "has no option --version; `gitops-dsf render --help` lists them"),
         (["--zzz", "validate"], "has no option --zzz"),
         (["-o", "json", "scorer", "chek", "http://a"], "invalid choice: 'chek'"),
         (["backtest", "--history", "x", "--journal", "x"], "write --advise, too"),
