@@ -163,8 +163,7 @@ def _preview(
     args: argparse.Namespace, pipeline: PipelineRun, settings: FleetRepositorySpec | None
 ) -> bool:
     """Writes the preview where people read it. False if it could not be made."""
-    clone = Repository(directory=args.directory)
-    base = args.base or base_of(clone, pipeline) or _target_branch(clone, settings)
+    base = args.base or _base(args.directory, pipeline, settings)
     if not base:
         # A push to a branch has no base, and nothing is wrong with it.
         _log("no preview: nothing says what to compare with; name it with --base")
@@ -194,6 +193,12 @@ def _page_link(page: Path | None, pipeline: PipelineRun) -> str:
     if page is None or not page.is_file() or not pipeline.artifacts:
         return ""
     return f"\nEverything of this preview: [{page.name}]({pipeline.artifacts})\n"
+
+
+def _base(directory: Path, pipeline: PipelineRun, settings: FleetRepositorySpec | None) -> str:
+    """What a run is compared with where nobody says it; empty if nothing is known."""
+    with Repository(directory=directory).reading() as clone:
+        return base_of(clone, pipeline) or _target_branch(clone, settings)
 
 
 def base_of(clone: Repository, pipeline: PipelineRun) -> str:

@@ -15,6 +15,7 @@ from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.snapshots.snapshot import HubData
 from gitops_dsf.output import unwanted
+from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.load import ParsedFiles
 from gitops_dsf.repository.revision.base import Base, find_base
 from gitops_dsf.show.jsontext import json_text
@@ -27,11 +28,12 @@ from gitops_dsf.views.preview.placements import resources_ranked
 def run(args: argparse.Namespace) -> int:
     """Returns 1 when the head has errors, and for what --fail-on and --exit-code name; else 0."""
     check_is_folder(args.directory)
-    base = find_base(args.directory, args.base, head=args.head or "HEAD")
     # Filled by the first side and read by the second: most of their files are the same.
     parsed_files: ParsedFiles = {}
-    before = side_at(base, base.commit, parsed_files)
-    after = _head(args, base, parsed_files)
+    with Repository(directory=args.directory).reading() as repository:
+        base = find_base(repository, args.base, head=args.head or "HEAD")
+        before = side_at(base, base.commit, parsed_files)
+        after = _head(args, base, parsed_files)
     if after.absent:
         raise UsageError(f"{args.head} has no fleet repository in this folder")
     # After the revisions: a hub may answer slowly, or want a login.

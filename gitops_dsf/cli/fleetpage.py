@@ -76,17 +76,18 @@ def _sources(directory: Path, live: str) -> tuple[Mapping[tuple[str, str], Sourc
             "Names have no links, because this was not made in a fleet repository; --repository"
             " names its folder."
         )
-    repository = Repository(directory=directory)
     try:
-        # The commit that is live is what the page shows. A fleet with output.mode Branch is applied
-        # from a branch that has no sources, and a clone may lack the commit: then HEAD is used.
-        for name, title in ((live, "that Argo CD has applied"), ("HEAD", "of this clone")):
-            commit = repository.commit(name) if name else None
-            if commit is None:
-                continue
-            places = _places(repository, commit)
-            if places:
-                return places, f"Names link to commit {commit[:SHORT]}, {title}."
+        with Repository(directory=directory).reading() as repository:
+            # The commit that is live is what the page shows. A fleet with output.mode Branch is
+            # applied from a branch that has no sources, and a clone may lack the commit: then HEAD
+            # is used.
+            for name, title in ((live, "that Argo CD has applied"), ("HEAD", "of this clone")):
+                commit = repository.commit(name) if name else None
+                if commit is None:
+                    continue
+                places = _places(repository, commit)
+                if places:
+                    return places, f"Names link to commit {commit[:SHORT]}, {title}."
     except RepositoryError as error:
         return {}, f"Names have no links: {error}."
     return {}, "Names have no links, because this clone has no commit of the fleet."

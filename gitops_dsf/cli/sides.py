@@ -10,6 +10,7 @@ from gitops_dsf.errors import GitopsDsfError, RepositoryError
 from gitops_dsf.pipeline import CheckResult, check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.argocd import RENDERED
+from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.load import ParsedFiles
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.revision.base import Base, find_base
@@ -65,8 +66,9 @@ def fleet_at(base: Base) -> CheckedFleet | None:
 
 def base_fleet(directory: Path, revision: str) -> BaseFleet:
     """The fleet repository of --base. Raises GitopsDsfError if it has errors or is absent."""
-    base = find_base(directory, revision)
-    fleet = fleet_at(base)
+    with Repository(directory=directory).reading() as repository:
+        base = find_base(repository, revision)
+        fleet = fleet_at(base)
     if fleet is None:
         raise GitopsDsfError(
             f"{base.title} has no valid fleet repository in this folder, so there is nothing to"

@@ -5,14 +5,16 @@ guaranteed: that the configuration of the user has no effect; credentials and pr
 """
 
 import os
+import re
 import shlex
 import subprocess
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Final
+from typing import IO, Final, NamedTuple
 
 from gitops_dsf.errors import GitopsDsfError
 
@@ -21,6 +23,9 @@ SHORT: Final = 10
 
 _SET_FOR_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """Variables that git sets for its hooks. They would override the folder that was named."""
+
+_FOUND: Final = re.compile(rb"([0-9a-f]+) \w+ ([0-9]+)\n")
+"""What `git cat-file --batch` says before the content of an object: its name, kind and size."""
 
 
 class RevisionError(GitopsDsfError):
@@ -47,7 +52,106 @@ def top_of(folder: Path) -> Path | None:
 
 def git_message(completed: subprocess.CompletedProcess[bytes]) -> str:
     """What git says about a failure. Empty if it says nothing."""
-    return completed.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
+    return _message(completed.stderr)
+
+
+def _message(stderr: bytes) -> str:
+    return stderr.decode(errors="replace").strip().removeprefix("fatal: ")
+
+
+def _failed(directory: Path, reason: str) -> RevisionError:
+    """The error for a git command that failed in a folder."""
+    # The usual mistake, for which git's own message has no advice. See LC_ALL below.
+    if "not a git repository" in reason:
+        return RevisionError(
+            f"{directory}: {reason}; name the folder of the fleet repository in its clone"
+        )
+    return RevisionError(f"{directory}: {reason}")
+
+
+def _not_installed() -> RevisionError:
+    return RevisionError(
+        "git is not installed or not on PATH; it says which files a revision or the index has"
+    )
+
+
+class Object(NamedTuple):
+    """An object of a repository."""
+
+    name: str
+    """The hash by which git knows it."""
+    content: bytes
+
+
+class Objects:
+    """Reads objects of a repository, all by one process of git, which the first question starts."""
+
+    def __init__(self, directory: Path, *, ended_with: ExitStack) -> None:
+        self._directory = directory
+        self._ended_with = ended_with
+
+    def find(self, name: bytes) -> Object | None:
+        """The object that a line names; None if there is none. Raises RevisionError."""
+        # One question at a time: no pipe fills up, and one object is in memory.
+        try:
+            # Past the buffer, which would be written again when the pipe is closed.
+            os.write(self._questions.fileno(), name + b"\n")
+        except BrokenPipeError as error:
+            raise self._failure() from error
+        answer = self._answers.readline()
+        if not answer:
+            raise self._failure()
+        # Without an object git answers with the line, and "missing" or "ambiguous" behind it.
+        found = _FOUND.fullmatch(answer)
+        if found is None:
+            return None
+        content = self._answers.read(int(found[2]))
+        # A line break ends the answer.
+        if not self._answers.read(1):
+            raise self._failure()
+        return Object(found[1].decode(), content)
+
+    @cached_property
+    def _process(self) -> subprocess.Popen[bytes]:
+        try:
+            process = subprocess.Popen(
+                ["git", "-C", str(self._directory), "cat-file", "--batch"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=_environment(),
+            )
+        except FileNotFoundError as error:
+            raise _not_installed() from error
+        return self._ended_with.enter_context(process)
+
+    @cached_property
+    def _errors(self) -> IO[bytes]:
+        # Not a pipe, which nobody reads meanwhile: some hundred messages of git would fill it.
+        return self._ended_with.enter_context(TemporaryFile(prefix="gitops-dsf-"))
+
+    @property
+    def _questions(self) -> IO[bytes]:
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        return self._process.stdin
+
+    @property
+    def _answers(self) -> IO[bytes]:
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        return self._process.stdout
+
+    def _failure(self) -> RevisionError:
+        """Why git ended before it answered."""
+        self._process.wait()
+        self._errors.seek(0)
+        return _failed(self._directory, _message(self._errors.read()) or "git cat-file failed")
+
+
+@contextmanager
+def _objects_of(directory: Path) -> Iterator[Objects]:
+    """Context manager for the objects of the repository that a folder belongs to."""
+    with ExitStack() as ended_with:
+        yield Objects(directory, ended_with=ended_with)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,19 +159,20 @@ class Repository:
     """The git repository that a folder belongs to."""
 
     directory: Path
+    objects: Objects | None = None
+    """Reads the objects. Without it, a process of git is started for every question about them."""
+
+    @contextmanager
+    def reading(self) -> Iterator["Repository"]:
+        """Context manager for this repository with one process of git for all its objects."""
+        with _objects_of(self.directory) as objects:
+            yield replace(self, objects=objects)
 
     def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
         """Returns the standard output of a git command. Raises RevisionError with git's message."""
         completed = self.attempt(*arguments, stdin=stdin)
         if completed.returncode != 0:
-            reason = git_message(completed) or f"git {arguments[0]} failed"
-            # The usual mistake, for which git's own message has no advice. See LC_ALL below.
-            if "not a git repository" in reason:
-                raise RevisionError(
-                    f"{self.directory}: {reason}; name the folder of the fleet repository in its"
-                    " clone"
-                )
-            raise RevisionError(f"{self.directory}: {reason}")
+            raise _failed(self.directory, git_message(completed) or f"git {arguments[0]} failed")
         return completed.stdout
 
     def text(self, *arguments: str) -> str:
@@ -102,44 +207,22 @@ class Repository:
         except subprocess.TimeoutExpired as error:
             raise RevisionError(f"git {arguments[0]} takes longer than {seconds:g} s") from error
         except FileNotFoundError as error:
-            raise RevisionError(
-                "git is not installed or not on PATH; it says which files a revision or the index"
-                " has"
-            ) from error
+            raise _not_installed() from error
 
-    def contents(self, objects: Sequence[str]) -> Iterator[bytes | None]:
+    def contents(self, objects: Iterable[str]) -> Iterator[bytes | None]:
         """Yields the content of each of these objects, in this order; None if the clone lacks it.
 
         Attributes of git change nothing in it. Raises RevisionError.
         """
-        # The answer is on disk, because in memory a branch of scores is a third of what `explain`
-        # needs.
-        with TemporaryFile(prefix="gitops-dsf-") as answer:
-            try:
-                completed = subprocess.run(
-                    ["git", "-C", str(self.directory), "cat-file", "--batch", "--buffer"],
-                    stdout=answer,
-                    stderr=subprocess.PIPE,
-                    check=False,
-                    env=_environment(),
-                    input="".join(f"{name}\n" for name in objects).encode(),
-                )
-            except FileNotFoundError as error:
-                raise RevisionError(
-                    "git is not installed or not on PATH; objects are read with it"
-                ) from error
-            if completed.returncode != 0:
-                reason = git_message(completed) or "git cat-file failed"
-                raise RevisionError(f"{self.directory}: {reason}")
-            answer.seek(0)
-            for _ in objects:
-                # `<object> <type> <size>` and the content, or `<object> missing`.
-                _, kind, *size = answer.readline().split()
-                if kind == b"missing":
-                    yield None
-                else:
-                    yield answer.read(int(size[0]))
-                    answer.read(1)  # the line break behind the content
+        with self._reader() as reader:
+            for name in objects:
+                found = reader.find(name.encode())
+                yield None if found is None else found.content
+
+    def _reader(self) -> AbstractContextManager[Objects]:
+        if self.objects is not None:
+            return nullcontext(self.objects)
+        return _objects_of(self.directory)
 
     def index_of_hook(self) -> Path | None:
         """The index that git gave to the hook in which this runs, if it is one of this repository.
@@ -207,11 +290,9 @@ class Repository:
         # none in its input, of which each line is a revision. ^{commit} makes a tag the commit
         # that it names.
         lines = [f"{revision}^{{commit}}".replace("\n", " ") for revision in revisions]
-        answer = self.run(
-            "cat-file", "--batch-check=%(objectname)", stdin=os.fsencode("\n".join(lines) + "\n")
-        )
-        # Without a commit git answers with the line, and "missing" or "ambiguous" behind it.
-        return [None if " " in line else line for line in os.fsdecode(answer).splitlines()]
+        with self._reader() as reader:
+            found = [reader.find(os.fsencode(line)) for line in lines]
+        return [None if commit is None else commit.name for commit in found]
 
 
 def _environment() -> dict[str, str]:

@@ -296,7 +296,7 @@ class Meanwhile:
         """The commit with which the preview compares."""
         folder = clone or self.folder
         named = base_of(Repository(directory=folder), pipeline_run(variables))
-        return find_base(folder, named).commit
+        return find_base(Repository(directory=folder), named).commit
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from gitops_dsf.repository.git import SHORT, Repository, RevisionError, git_command, git_message
@@ -38,7 +37,7 @@ class Base:
         return short if self.commit.startswith(self.revision) else f"{self.revision} ({short})"
 
 
-def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
+def find_base(repository: Repository, revision: str, *, head: str = "HEAD") -> Base:
     """The merge base of a revision and the head, as pull requests use.
 
     So later commits of the other branch do not count as part of the change. If the two have no
@@ -53,7 +52,6 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
             "the revision to compare with is empty; name a commit, branch or tag, and look whether"
             " its variable is set"
         )
-    repository = Repository(directory=directory)
     commit, own = repository.commits([revision, head])
     if commit is None:
         raise RevisionError(_not_here(repository, revision))
@@ -66,7 +64,7 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     if not is_whole and repository.is_shallow and _may_be_newer(repository, commit, own, bases):
         raise RevisionError(
             f"this clone is shallow, and may lack the commit where {revision} and {head} part; run"
-            f" `{git_command(directory)} fetch --unshallow {remote_of(repository)}`, or"
+            f" `{git_command(repository.directory)} fetch --unshallow {remote_of(repository)}`, or"
             f" {_WHOLE_HISTORY}"
         )
     if not bases:

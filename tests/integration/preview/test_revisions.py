@@ -368,8 +368,9 @@ def test_a_preview_starts_few_processes(
 
     monkeypatch.setattr(subprocess.Popen, "__init__", counted)
     run("diff", fleet.path, "--base", "main")
-    of_the_base = ["cat-file", "ls-tree", "cat-file"]
-    assert started == [*of_the_base, "ls-files", "check-attr"]
+    of_the_base = ["cat-file", "ls-tree"]
+    of_the_working_tree = ["ls-files", "check-attr"]
+    assert started == [*of_the_base, *of_the_working_tree]
 
 
 def test_what_the_base_has_twice_in_one_place(fleet: GitFleet, run: Run) -> None:

@@ -2,7 +2,9 @@
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,6 +93,47 @@ def test_an_object_that_is_missing_is_told(repository: Repository) -> None:
         pass
 
 
+def test_a_file_that_is_damaged_is_told(repository: Repository) -> None:
+    """Git says so after it began to answer, and then ends."""
+    made = commit_of(repository, entry="a.yaml", mode="100644", content=os.urandom(200_000))
+    blob = git(repository.directory, "rev-parse", f"{made}:apps/a.yaml")
+    file = repository.directory / ".git/objects" / blob[:2] / blob[2:]
+    whole = file.read_bytes()
+    file.chmod(0o644)
+    file.write_bytes(whole[: len(whole) // 2])
+    with (
+        pytest.raises(RevisionError, match=rf"{repository.directory}: .*{blob}"),
+        checkout(repository, made),
+    ):
+        pass
+
+
+def test_one_process_reads_objects_of_every_size(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is in them, and after questions for what there is not."""
+    contents = [b"", b"\n", b"a missing\n", os.urandom(70_000), b"\n" * 1_000_000, b"end"]
+    hash_it = ("hash-object", "-w", "--stdin")
+    names = [git(repository.directory, *hash_it, stdin=content) for content in contents]
+    commit = commit_of(repository, entry="a.yaml", mode="100644", content=b"a: 1")
+    started: list[str] = []
+    begin = subprocess.Popen.__init__
+
+    def counted(self: Any, words: Sequence[str], *more: Any, **how: Any) -> None:
+        started.append(words[3])
+        begin(self, words, *more, **how)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", counted)
+    with repository.reading() as reading:
+        assert started == [], "nothing was asked"
+        assert reading.commits(["nothing", commit, "main"]) == [None, commit, None]
+        # A reader that stops early does not spoil what is read next.
+        assert next(reading.contents(names[3:])) == contents[3]
+        found = list(reading.contents([*names, "0" * 40, names[0]]))
+        assert (found, reading.commit(commit)) == ([*contents, None, b""], commit)
+    assert started == ["cat-file"]
+
+
 def test_the_newest_copy_of_a_branch_is_taken(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,9 +162,9 @@ def test_the_newest_copy_of_a_branch_is_taken(
 
 def test_before_the_first_commit_and_without_common_history(repository: Repository) -> None:
     made = commit_of(repository, entry="a.yaml", mode="100644", content=b"1")
-    assert find_base(repository.directory, made).commit == made, "HEAD has no commit yet"
+    assert find_base(repository, made).commit == made, "HEAD has no commit yet"
     git(repository.directory, "commit", "--quiet", "--allow-empty", "--message", "another root")
-    base = find_base(repository.directory, made)
+    base = find_base(repository, made)
     assert (base.commit, base.title) == (made, made[:10])
     assert "they have no common history" in base.note
 
