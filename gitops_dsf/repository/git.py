@@ -165,7 +165,7 @@ class Repository:
     @contextmanager
     def reading(self) -> Iterator["Repository"]:
         """Context manager for this repository with one process of git for all its objects."""
-        with _objects_of(self.directory) as objects:
+        with self._reader() as objects:
             yield replace(self, objects=objects)
 
     def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:

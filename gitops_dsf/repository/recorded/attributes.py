@@ -21,6 +21,14 @@ here reads.
 """
 
 
+def may_change_content(attributes: bytes) -> bool:
+    """Whether a file of attributes may name one by which git changes the content of files.
+
+    False is certain: a macro names the attributes that it stands for.
+    """
+    return any(attribute.encode() in attributes for attribute in _ATTRIBUTES)
+
+
 def changed_by_git(
     repository: Repository, texts: Mapping[str, str], *, index: Path | None = None
 ) -> Iterator[Diagnostic]:

@@ -1,7 +1,7 @@
 """Writes the sources of a commit into a temporary folder."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Final
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.git import Repository, RevisionError, git_message, top_of
 from gitops_dsf.repository.load.paths import SUFFIXES, is_source, may_hold_sources
-from gitops_dsf.repository.recorded.attributes import changed_by_git
+from gitops_dsf.repository.recorded.attributes import changed_by_git, may_change_content
 from gitops_dsf.repository.recorded.entries import REGULAR, SUBMODULE, SYMLINK, Entry
 from gitops_dsf.repository.recorded.submodules import submodule, unfilled
 from gitops_dsf.repository.revision.tree import contents_of, entries_below
@@ -46,7 +46,8 @@ def checkout(repository: Repository, commit: str) -> Iterator[Checkout]:
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
         root = Path(scratch).resolve()
         writer = _Writer(root=root)
-        diagnostics = tuple(writer.extract(repository, commit))
+        with repository.reading() as reading:
+            diagnostics = tuple(writer.extract(reading, commit))
         yield Checkout(root=root, rendered=tuple(writer.rendered), diagnostics=diagnostics)
 
 
@@ -80,9 +81,7 @@ class _Writer:
             if entry.mode != SYMLINK and is_source(path):
                 # Only the attribute `ident` needs the text, and only where it has `$Id$`.
                 texts[entry.path] = content.decode(errors="replace") if b"$Id" in content else ""
-        # The entries are not those of the folders above.
-        is_root = top_of(repository.directory) == repository.directory.resolve()
-        if not is_root or any(map(_has_attributes, entries)):
+        if _may_change(repository, entries):
             with _attributes_of(repository, commit) as index:
                 for finding in changed_by_git(repository, texts, index=index):
                     file = f"{within}{finding.position.file}"
@@ -94,7 +93,8 @@ class _Writer:
             if inner is None:
                 yield unfilled(repository, entry, prefix=within, commit=commit)
             else:
-                yield from self.extract(inner, entry.object, within=f"{within}{entry.path}/")
+                with inner.reading() as reading:
+                    yield from self.extract(reading, entry.object, within=f"{within}{entry.path}/")
 
     def _write(self, name: str, content: bytes, *, is_link: bool) -> None:
         path = self._root / name
@@ -133,8 +133,17 @@ def _attributes_of(repository: Repository, commit: str) -> Iterator[Path]:
         yield index
 
 
+def _may_change(repository: Repository, entries: Sequence[Entry]) -> bool:
+    """Whether attributes of a commit may change the content of its files."""
+    # The entries are not those of the folders above.
+    if top_of(repository.directory) != repository.directory.resolve():
+        return True
+    files = [entry for entry in entries if _has_attributes(entry)]
+    return any(may_change_content(content) for _, content in contents_of(repository, files))
+
+
 def _has_attributes(entry: Entry) -> bool:
-    return entry.path.rpartition("/")[2] == ".gitattributes"
+    return entry.path.rpartition("/")[2] == ".gitattributes" and entry.mode != SUBMODULE
 
 
 def _check(name: str) -> None:

@@ -11,6 +11,7 @@ import yaml
 
 from tests.integration.preview.gitfleet import GitFleet, Run, application, cluster, scorer
 from tests.support.commandline import output_of
+from tests.support.pages import ROOT
 
 
 def clone(origin: Path, target: Path, *arguments: str) -> None:
@@ -331,15 +332,19 @@ def test_attributes_of_archives_hide_nothing(fleet: GitFleet, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "place"),
-    [("", ".gitattributes"), ("", "scorers/.gitattributes"), ("platform/fleet", ".gitattributes")],
+    ("folder", "place", "attributes"),
+    [
+        ("", ".gitattributes", "cpu.yaml filter=lfs"),
+        ("", "scorers/.gitattributes", "cpu.yaml filter=lfs\nfleet.yaml eol=crlf ident"),
+        ("platform/fleet", ".gitattributes", "[attr]large filter=lfs\ncpu.yaml large"),
+    ],
 )
 def test_attributes_that_change_what_is_read_are_found_in_the_base(
-    tmp_path: Path, run: Run, folder: str, place: str
+    tmp_path: Path, run: Run, folder: str, place: str, attributes: str
 ) -> None:
     """The change that takes them away can be merged."""
     fleet = GitFleet(tmp_path / "repository", folder=folder)
-    (fleet.top / place).write_text("cpu.yaml filter=lfs\nfleet.yaml eol=crlf ident\n")
+    (fleet.top / place).write_text(f"{attributes}\n")
     fleet.commit("with a filter")
     fleet.git("rm", "--quiet", place)
     [finding], head = errors(run, fleet.path)
@@ -359,6 +364,9 @@ def test_a_preview_starts_few_processes(
     fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each takes milliseconds, and on Windows ten times as many."""
+    # As `init` writes it. None of its attributes changes what is read.
+    shutil.copy(ROOT / "repo-template/.gitattributes", fleet.path)
+    fleet.commit("with attributes")
     started: list[str] = []
     begin = subprocess.Popen.__init__
 
