@@ -15,6 +15,7 @@ from typing import Final
 import httpx
 
 from demo.history import Observation
+from demo.network import client_of_this_machine
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
@@ -44,8 +45,7 @@ class Hub:
         self._scores = scores
         self._state = state
         self._decisions: tuple[PlacementDecision, ...] = ()
-        # A proxy of the user could not reach this machine's ports.
-        self._client = httpx.Client(trust_env=False, timeout=2)
+        self._client = client_of_this_machine(timeout=2)
         self.agents: dict[str, str] = {}
         """`host:port` of the agents' metrics by cluster. Agents are added as they start."""
 

@@ -210,9 +210,11 @@ def import_all() -> None:
 
 
 if __name__ == "__main__":
+    # Imports leave next to no garbage, and looking for it takes a fifth of their time.
+    gc.disable()
     import_all()
-    gc.collect()
     gc.freeze()
+    gc.enable()
     server = Server(sys.argv[1])
     print("ready", flush=True)
     request = server.serve()
