@@ -10,7 +10,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import chdir, suppress
+from contextlib import ExitStack, chdir, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -58,6 +58,8 @@ take a thirtieth of the time.
 """
 TESTS: Final = Path(__file__).parent
 UV: Final = Path(sys.executable).with_name("uv")
+WARM_PROGRAMS: Final = pytest.StashKey[Path]()
+"""The folder of the fixture `warm_programs`, in the process that starts the workers."""
 AUTHORITY = TESTS / "data" / "authority.pem"
 """A certificate whose key nobody has."""
 
@@ -96,10 +98,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest has no public name for it
         scopes = {one.scope for definitions in fixtures for one in definitions}
         file = item.nodeid.partition("::")[0]
-        if "warm_programs" in getattr(item, "fixturenames", ()):
-            group = "demo" if item.path.parent.name == "demo" else "warm_programs"
-            item.add_marker(pytest.mark.xdist_group(group))
-        elif "wheels" in getattr(item, "fixturenames", ()):
+        if "wheels" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("wheels"))
         elif "package" in scopes:
             item.add_marker(pytest.mark.xdist_group(file.rpartition("/")[0]))
@@ -226,13 +225,24 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.freeze()
 
 
-@pytest.fixture(scope="session")
-def warm_programs() -> Iterator[Path]:
-    """A folder for PATH with `python` and our programs, which start at once.
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """All workers share the programs that start at once: their server imports everything once."""
+    config: pytest.Config = node.config
+    if WARM_PROGRAMS not in config.stash:
+        stack = ExitStack()
+        config.add_cleanup(stack.close)
+        config.stash[WARM_PROGRAMS] = stack.enter_context(warm_python())
+    node.workerinput["warm_programs"] = str(config.stash[WARM_PROGRAMS])
 
-    The tests that use it run in one worker, and the demo in another, so that two servers are
-    started.
-    """
+
+@pytest.fixture(scope="session")
+def warm_programs(pytestconfig: pytest.Config) -> Iterator[Path]:
+    """A folder for PATH with `python` and our programs, which start at once."""
+    worker: Mapping[str, Any] | None = getattr(pytestconfig, "workerinput", None)
+    if worker is not None:
+        yield Path(worker["warm_programs"])
+        return
     with warm_python() as folder:
         yield folder
 

@@ -1,6 +1,7 @@
 """Forks for each client: `server.py ADDRESS`.
 
-It ends with its standard input, and so do its forks.
+It imports nothing until the first client comes. It ends with its standard input, and so do its
+forks.
 """
 
 import ast
@@ -56,6 +57,10 @@ class Server:
         signal.set_wakeup_fd(self._wake.fileno())
         for readable in (self._listener, self._woken, sys.stdin):
             self._selector.register(readable, selectors.EVENT_READ)
+
+    def is_wanted(self) -> bool:
+        """Waits for the first client. False if there will be none."""
+        return sys.stdin not in [key.fileobj for key, _ in self._selector.select()]
 
     def serve(self) -> Request | None:
         """Returns None at the end, and in each fork the request that the fork has to run."""
@@ -209,14 +214,20 @@ def import_all() -> None:
     importlib.import_module("gitops_dsf.schema.editor").bundle()
 
 
-if __name__ == "__main__":
+def main() -> None:
+    server = Server(sys.argv[1])
+    print("ready", flush=True)
+    if not server.is_wanted():
+        return
     # Imports leave next to no garbage, and looking for it takes a fifth of their time.
     gc.disable()
     import_all()
     gc.freeze()
     gc.enable()
-    server = Server(sys.argv[1])
-    print("ready", flush=True)
     request = server.serve()
     if request is not None:
         run(request)
+
+
+if __name__ == "__main__":
+    main()
