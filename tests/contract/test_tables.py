@@ -1,6 +1,7 @@
 """Tables of the documents are complete, and what they name exists."""
 
 import ast
+import pkgutil
 import re
 
 from gitops_dsf.diagnostics.codes import CODES
@@ -69,3 +70,20 @@ def hub_tests(files: str) -> set[str]:
         for item in ast.parse(file.read_text("utf-8")).body
         if isinstance(item, ast.FunctionDef) and item.name.startswith("test_")
     }
+
+
+def test_every_step_of_the_architecture_names_code_that_exists() -> None:
+    page = text_of("contributing/architecture.md")
+    steps = re.findall(r"^    ([a-z_]+(?:\.\w+)+)(?: +-> (\w+))? ", page, re.MULTILINE)
+    assert len(steps) > 20
+    classes = {
+        node.name
+        for folder in ("gitops_dsf", "agent/dsf_agent", "packages/wire/dsf_wire")
+        for file in (ROOT / folder).rglob("*.py")
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+    for place, given in steps:
+        full = place if place.startswith("dsf_agent.") else f"gitops_dsf.{place}"
+        assert pkgutil.resolve_name(full) is not None
+        assert not given or given in classes, f"{place} gives {given}"
