@@ -1,5 +1,6 @@
-"""The README in the metadata of gitops-dsf: package indexes show its text and have no other
-file.
+"""The README in the metadata of gitops-dsf.
+
+Package indexes show its text, and have none of the files that it links to.
 """
 
 import re

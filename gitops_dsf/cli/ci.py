@@ -418,8 +418,9 @@ def _log_command(*command: str) -> None:
 
 
 def _end_of_verb() -> None:
-    """A pipeline joins both streams into one log, in which the findings of a verb belong before the
-    next line of ours.
+    """Flush both streams, after a verb.
+
+    A pipeline joins them into one log, in which the findings of a verb belong before our next line.
     """
     sys.stdout.flush()
     sys.stderr.flush()

@@ -28,8 +28,9 @@ def what_stays(
     running: Sequence[Manifest],
     copied: Sequence[str],
 ) -> Iterator[str]:
-    """What stays and why, with the command that deletes it. `running` are Applications that
-    ApplicationSets generated, `copied` documents of the repository.
+    """Everything that stays, why, and the command that deletes it.
+
+    `running` are Applications that ApplicationSets generated, `copied` documents of the repository.
     """
     if running:
         names = names_of(APPLICATION, running)

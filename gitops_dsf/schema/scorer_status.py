@@ -17,9 +17,7 @@ CONDITION_TYPE = (
 
 
 class ScorerCondition(Authored):
-    """One observation, with the meaning and the bounds of metav1.Condition (Kubernetes
-    apimachinery, meta/v1).
-    """
+    """One observation, with the meaning and the bounds of metav1.Condition of Kubernetes."""
 
     type: Annotated[str, Field(pattern=CONDITION_TYPE, max_length=316)]
     """Healthy, ConfigSynced, Scored or, with a journal, Settled."""

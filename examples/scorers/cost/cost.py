@@ -1,5 +1,6 @@
-"""What a vCPU costs per hour, from the cluster's instance types and a price table in the
-DynamicScorer.
+"""The price of a vCPU per hour in a cluster.
+
+It comes from the cluster's instance types and a price table in the DynamicScorer.
 """
 
 import msgspec

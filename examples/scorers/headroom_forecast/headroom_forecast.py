@@ -61,8 +61,9 @@ def least_squares(series: Series, forecast: Forecast) -> float:
 
 
 def holt(series: Series, forecast: Forecast) -> float:
-    """Holt's double exponential smoothing, its trend per second so that gaps between samples do no
-    harm.
+    """Holt's double exponential smoothing.
+
+    Its trend is per second, so that gaps between samples do no harm.
     """
     first, second = series.timestamps[0], series.timestamps[1]
     level = series.values[0]

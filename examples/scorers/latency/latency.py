@@ -1,5 +1,6 @@
-"""How far a cluster is from the endpoints that its applications talk to, by the blackbox
-exporter.
+"""The distance of a cluster from the endpoints that its applications talk to.
+
+The blackbox exporter measures it.
 """
 
 from statistics import fmean
@@ -34,8 +35,9 @@ class Endpoints(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     interval_seconds=120,
 )
 def app(series: list[Series], arguments: Endpoints) -> list[Score]:
-    """Weighted mean time to reach the endpoints in milliseconds, failures at the timeout; lower is
-    better.
+    """Weighted mean time to reach the endpoints, in milliseconds; lower is better.
+
+    A failure counts as the timeout.
     """
     seconds = means(series, "seconds")
     success = means(series, "success")

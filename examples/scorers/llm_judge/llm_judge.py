@@ -1,6 +1,8 @@
-"""What a language model thinks of a few figures of a cluster, as a number from 0 to 100, by any API
-with OpenAI's chat completions. Its address LLM_URL and LLM_KEY_FILE, a file with the key, are in
-the environment of this scoring API: whoever edits a DynamicScorer could send the key elsewhere.
+"""A language model's opinion of a few figures of a cluster, as a number from 0 to 100.
+
+Any API with OpenAI's chat completions will do. Its address LLM_URL and LLM_KEY_FILE, a file with
+the key, are in the environment of this scoring API: whoever edits a DynamicScorer could otherwise
+send the key elsewhere.
 """
 
 import http.client

@@ -95,8 +95,10 @@ class Egress(Authored):
 
 
 class Proxy(Authored):
-    """The proxy of the agents' network, in the spelling of OCM's AddOnDeploymentConfig and of
-    OpenShift. OCM sets the variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the agent's pod.
+    """The proxy of the agents' network, spelled as in OCM's AddOnDeploymentConfig.
+
+    OpenShift spells it so, too. OCM sets the variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the
+    agent's pod.
     """
 
     # OCM 1.2.1 sets the variables in every container of the add-on's pods, in upper and lower case
@@ -155,8 +157,9 @@ class Proxy(Authored):
 
 
 class OpenTelemetry(Authored):
-    """Prometheus as a receiver for OpenTelemetry metrics, in the agent's pod. It runs on clusters
-    with a scorer whose source.type is OpenTelemetry.
+    """Prometheus as a receiver for OpenTelemetry metrics, in the agent's pod.
+
+    It runs on clusters with a scorer whose source.type is OpenTelemetry.
     """
 
     image: Image
@@ -198,9 +201,7 @@ class OpenTelemetry(Authored):
 
 
 class AgentServiceMonitor(Authored):
-    """A ServiceMonitor for the agent's metrics, on managed clusters with the Prometheus
-    operator.
-    """
+    """A ServiceMonitor for the agent's metrics, on clusters with the Prometheus operator."""
 
     labels: Labels = {}
     """Labels by which the cluster's Prometheus selects ServiceMonitors."""
@@ -301,8 +302,9 @@ class HubResources(Resources):
 
 
 class HubScorer(Authored):
-    """The hub scorer's Deployment, which runs scorers with runsOn: Hub. It is rendered if there is
-    such a scorer.
+    """The hub scorer's Deployment, which runs scorers with runsOn: Hub.
+
+    It is rendered if there is such a scorer.
     """
 
     image: Image | None = None

@@ -50,9 +50,7 @@ class FieldError(ValueError):
 
 
 class Authored(BaseModel):
-    """Base of all kinds that people write: frozen, with strict types, and unknown fields are
-    mistakes.
-    """
+    """Base of all kinds that people write: frozen, strictly typed, without unknown fields."""
 
     model_config = ConfigDict(
         frozen=True,

@@ -18,8 +18,9 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class FieldRule:
-    """A rule between fields of one object. `cel` is empty without a CRD, `json` where it cannot
-    compare.
+    """A rule between fields of one object.
+
+    `cel` is empty where no CRD has the fields, `json` where JSON Schema cannot compare them.
     """
 
     message: str

@@ -126,8 +126,9 @@ class BindingSpec(Foreign):
 
 
 class RawBinding(Foreign):
-    """An OCM ManagedClusterSetBinding that somebody wrote by hand: it lets the Placements of its
-    namespace choose from a ManagedClusterSet.
+    """An OCM ManagedClusterSetBinding that somebody wrote by hand.
+
+    It lets the Placements of its namespace choose from a ManagedClusterSet.
     """
 
     api_version: Literal["cluster.open-cluster-management.io/v1beta2"]

@@ -96,8 +96,9 @@ class MaintenanceSpec(Ruled):
 
 
 class Maintenance(Authored):
-    """A window in which clusters are drained or cordoned, or moves are frozen. The reconciler
-    carries it out.
+    """A window in which clusters are drained or cordoned, or moves are frozen.
+
+    The reconciler carries it out.
     """
 
     api_version: Literal["gitops-dsf.io/v1alpha1"] = PRODUCT_API

@@ -30,9 +30,7 @@ MAX_HEADERS = 20
 
 
 class BasicAuthSecret(Authored):
-    """A Secret in the agent's namespace on the spoke, such as one of type
-    kubernetes.io/basic-auth.
-    """
+    """A Secret in the agent's namespace on the spoke, such as a kubernetes.io/basic-auth."""
 
     name: DnsName
     """Name of the Secret."""

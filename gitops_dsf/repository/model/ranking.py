@@ -101,9 +101,7 @@ class PlacementRules(Authored):
 
 
 class SharedPlacementRules(PlacementRules):
-    """Which clusters may be chosen, how many, and in which groups consumers of the decision find
-    them.
-    """
+    """Which clusters may be chosen, how many, and how decisions group them for consumers."""
 
     decision_groups: DecisionGroups | None = None
     """How the chosen clusters are divided into groups."""

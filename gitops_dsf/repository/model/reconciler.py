@@ -114,9 +114,7 @@ class CommitAuthor(Authored):
 
 
 class Proposals(Authored):
-    """Changes that the reconciler proposes as commits, for people to review: one branch for each
-    kind.
-    """
+    """Changes that the reconciler proposes as commits for review, one branch for each kind."""
 
     kinds: list[Literal["Locks", "Inventory"]] = []
     """Locks: a new lock when /config of a scorer drifted. Inventory: clusters that joined, left or
@@ -157,8 +155,10 @@ class StateBranch(Authored):
 
 
 class MetricStore(Authored):
-    """A metric store on the hub, or beside it, that has the raw scores of all clusters: the metric
-    dynamic_score. They are on the state branch then, so that previews compute scores exactly.
+    """A metric store that has the raw scores of all clusters, the metric dynamic_score.
+
+    It runs on the hub or beside it. The state branch then has the raw scores, too, so that previews
+    compute scores exactly.
     """
 
     host: HttpUrl
@@ -191,8 +191,9 @@ class MetricStore(Authored):
 
 
 class JournalBranch(Authored):
-    """A record of each changed decision: from where to where, and why. `gitops-dsf log` reads
-    it.
+    """A record of each changed decision: from where to where, and why.
+
+    `gitops-dsf log` reads it.
     """
 
     enabled: bool = False
@@ -204,8 +205,9 @@ class JournalBranch(Authored):
 
 
 class GitSecret(Authored):
-    """A Secret in hubNamespace with credentials for pushing. It is mounted, and not read through
-    the API.
+    """A Secret in hubNamespace with credentials for pushing.
+
+    It is mounted, and not read through the API.
     """
 
     name: DnsName

@@ -31,8 +31,9 @@ prometheus/common, config/headers.go)."""
 
 
 class RemoteWrite(Authored):
-    """Prometheus in agent mode on managed clusters, which sends the metric dynamic_score to a
-    central store by remote write.
+    """Prometheus in agent mode on managed clusters.
+
+    It sends the metric dynamic_score to a central store by remote write.
     """
 
     url: HttpUrl

@@ -99,8 +99,9 @@ class ResultLabels(Authored):
 
 
 class GivenSeries(Authored):
-    """The results of the runs of a scorer on a cluster: the values of its query, or the scores of
-    its scoring API. One value for each run, from time 0 on.
+    """The results of a scorer on a cluster, one value for each run, from time 0 on.
+
+    A result is a value of its query, or a score of its scoring API.
     """
 
     scorer: DnsName

@@ -32,8 +32,9 @@ class ScoredPlacementSpec(Ranking):
 
 
 class ScoredPlacement(Authored):
-    """A Placement by scores in any namespace, for ScoredApplications that share it and for other
-    consumers of decisions.
+    """A Placement by scores in any namespace.
+
+    It is for ScoredApplications that share it, and for other consumers of decisions.
     """
 
     api_version: Literal["gitops-dsf.io/v1alpha1"] = PRODUCT_API
