@@ -35,7 +35,7 @@ class Endpoints(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     interval_seconds=120,
 )
 def app(series: list[Series], arguments: Endpoints) -> list[Score]:
-    """Weighted mean time to reach the endpoints, in milliseconds; lower is better.
+    """Weighted mean time to reach the endpoints in milliseconds; lower is better.
 
     A failure counts as the timeout.
     """
