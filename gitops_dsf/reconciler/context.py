@@ -1,4 +1,4 @@
-"""What the controllers of a replica share while it leads.
+"""The state that all controllers of a replica share while it leads.
 
 One client, one view of the hub, one tracker of decisions and one scan of scores serve all of them,
 so that each resource is followed once. Not guaranteed: that two controllers see the same state in
@@ -27,7 +27,7 @@ from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.repository.model.repository import Delivery
 
 MAX_ORDERS: Final = 1000
-"""Lists for Kueue that wait for the journal. Without a journal nobody takes them."""
+"""Upper limit of lists for Kueue that wait for the journal: nothing takes them without a journal."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,10 +77,8 @@ class ControllerContext:
         self._moves = LedgerIndex()
         """The moves of `_indexed`."""
         self.causes: dict[str, MoveCause] = {}
-        """Why each decision changed last, by Placement (namespace/name).
-
-        Only of changes while this replica led, and only if there is a journal.
-        """
+        """The cause of the last change of each decision, by Placement (namespace/name). It is known
+        only for changes while this replica led, and only if there is a journal."""
         self.verification_decided: Callable[[], None] = lambda: None
         """Called when the checks of a move have decided, so that the journal records it at once."""
         self.orders = deque[WrittenList](maxlen=MAX_ORDERS)
@@ -107,7 +105,7 @@ class ControllerContext:
         return self.moves.under_way(placement)
 
     def cause_of(self, placement: str) -> MoveCause | None:
-        """Why the decision of a Placement changed last; None if that is not known.
+        """The cause of the last change of a Placement's decision; None if it is not known.
 
         `placement` is written as namespace/name.
         """

@@ -68,7 +68,7 @@ class Events:
         now = monotonic()
         self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)
         self._at = now
-        # What is dropped is in the log all the same.
+        # A message that is dropped here was logged anyway.
         if self._left < 1 or len(self._waiting) >= BURST:
             self._outcomes.labels(outcome="dropped").inc()
             return

@@ -1,7 +1,11 @@
-"""Which scores are fresh, about to expire, expired or missing, and which are dead. Pure.
+"""Freshness of scores: which are fresh, about to expire, expired, missing or dead. Pure.
 
 A score is dead when it expired more than one TTL ago and nothing is left that could renew it. Times
 are the hub's.
+
+Guaranteed: a score of a cluster that may only be out of reach for a moment is not dead. Agents and
+clusters count as lost only when OCM says so. Not guaranteed: that the answer holds later. A caller
+that deletes by it reads the score and its cluster again first.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,9 +44,9 @@ class Assessment:
     missing: frozenset[str] = _NONE
     """The scorer should run there, and nothing is published, or no longer."""
     waiting: frozenset[str] = _NONE
-    """Nothing is published yet, and it is too early to call that a fault."""
+    """Clusters where nothing is published yet, and where it is too early to call that a fault."""
     unclear: frozenset[str] = _NONE
-    """Nothing is published, and the masks are not known: a mask may be the reason."""
+    """Clusters where nothing is published and the masks are unknown: a mask may be the reason."""
     failing: tuple[FailureGroup, ...] = ()
     """Clusters whose agent says why there are no scores now, also while the last one counts."""
     scored: int = 0
@@ -89,7 +93,8 @@ def assess(
     expired = by_state[ScoreState.EXPIRED] | by_state[ScoreState.EMPTY]
     # An agent that says why it has no scores is not masked.
     unclear = missing - failures.keys() if not masks_known else set[str]()
-    # What is clearly fresh is not in `scores`, so it is what remains of all that are published.
+    # Scores that are clearly fresh are not in `scores`, so they are the remainder of all that are
+    # published.
     fresh = len(published) - len(expired) - len(by_state[ScoreState.ENDLESS])
     reported = {cluster: failure for cluster, failure in failures.items() if cluster in expected}
     absent = expired | by_state[ScoreState.ENDLESS]
@@ -129,7 +134,7 @@ def _with_condition(assessment: Assessment, *, on_hub: bool, expire: bool) -> As
 
 
 def _state_texts(assessment: Assessment) -> Iterator[str]:
-    """How many clusters are in each state, and which ones."""
+    """The number of clusters in each state, with the names of the first ones."""
     fresh = plural(assessment.fresh, "cluster")
     if assessment.expiring:
         yield f"fresh on {fresh}, about to expire on {named(assessment.expiring)}"
@@ -151,7 +156,7 @@ def _state_texts(assessment: Assessment) -> Iterator[str]:
 
 
 def _failure_texts(assessment: Assessment) -> Iterator[str]:
-    """How many clusters have scores, why others have none, and what no agent explains."""
+    """The number of clusters with scores, why others have none, and those without a reason."""
     absent = (
         assessment.expired,
         assessment.endless,
@@ -189,7 +194,7 @@ def _condition(assessment: Assessment, *, expire: bool) -> tuple[str, str]:
         # The last scores count for a while, or the scorer is too new for them to be missed.
         return "False", "Failing"
     if assessment.endless:
-        # Nobody can tell such a score from that of an agent that is dead.
+        # Such a score cannot be distinguished from the score of an agent that is dead.
         return "Unknown", "NoExpiry"
     if assessment.fresh:
         return "True", "Fresh"
@@ -204,14 +209,17 @@ DAY: Final = 86_400.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Owner:
-    """Whose scores those of one name are: of several scorers the first one, and the longest TTL."""
+    """The scorer to which all scores of one name belong.
+
+    If several scorers have the name, it is the first one, with the longest TTL of all.
+    """
 
     item: DynamicScorer
     ttl: float
 
 
 def owners(scorers: Iterable[DynamicScorer]) -> dict[str, Owner]:
-    """By name of the AddOnPlacementScores."""
+    """The owner for each name of an AddOnPlacementScore."""
     by_resource: dict[str, Owner] = {}
     for scorer in sorted(scorers, key=lambda scorer: scorer.name):
         owner = by_resource.get(scorer.resource)
@@ -228,7 +236,7 @@ def why_not_renewed(
     owner: Owner | None = None,
     on_hub: bool = False,
 ) -> str:
-    """Why nothing can renew a score; empty when its agent, or the hub scorer that wrote it, may."""
+    """The reason why nothing can renew a score; empty if its agent or its hub scorer may."""
     if cluster is None:
         return "there is no such ManagedCluster"
     if cluster.deleting:
@@ -248,7 +256,10 @@ def why_not_renewed(
 
 
 def deadline(owner: Owner | None, *, now: float) -> datetime:
-    """Before it a score must have expired to be dead. One without validUntil never expires."""
+    """The time before which a score must have expired to be dead.
+
+    A score without validUntil never expires.
+    """
     return moment_of(now - (DAY if owner is None else owner.ttl))
 
 
@@ -261,9 +272,10 @@ def find_dead(
     owner: Owner | None,
     now: float,
 ) -> list[tuple[str, str]]:
-    """By cluster.
+    """The names and clusters of the dead scores of one name, sorted by cluster.
 
-    Who manages a score is not kept, so only reading it tells whether it is one of ours.
+    The manager of a score is not kept in memory, so only a read shows whether the score is one of
+    ours.
     """
     before = deadline(owner, now=now)
     dead: list[tuple[str, str]] = []

@@ -36,21 +36,19 @@ from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.view import Source
 
 INTERVAL_SECONDS: Final = 10.0
-"""Between two passes of a controller that does not say when it must look again."""
+"""The time between two passes of a controller that does not say when it must look again."""
 RETRY_SECONDS: Final = 10.0
-"""After a pass that failed on the hub.
-
-It does not grow: what the hub refuses for one object has growing pauses of its own in the
-controller, and the first answer after an outage should be used at once.
-"""
+"""The pause after a pass that failed on the hub. It does not grow: what the hub refuses for one
+object has growing pauses of its own in the controller, and the first answer after an outage should
+be used at once."""
 CONFLICT_SECONDS: Final = 1.0
-"""After a conflict: a moment later the informer shows what the other writer wrote."""
+"""The pause after a conflict. A moment later the informer shows what the other writer wrote."""
 
 LOG = logging.getLogger(__name__)
 
 
 class NotReady(Exception):  # noqa: N818 - a state, not a mistake
-    """Why a controller cannot decide now, although the hub answers."""
+    """A controller cannot decide now, although the hub answers. The message is the reason."""
 
     def __init__(self, message: str, *, seconds: float = 0.0) -> None:
         """`seconds` is the shortest time after which another pass makes sense."""

@@ -55,7 +55,7 @@ class MaintenanceController:
         self._api = context.api
         self._view = context.view
         self._pauses = Pauses(REFUSED)
-        """By cluster."""
+        """Pauses after a refused write, by cluster."""
         self._wake = context.changes_of(context.view.clusters)
 
     async def run(self) -> None:
@@ -139,7 +139,10 @@ class MaintenanceController:
 
 
 def _has_taint(cluster: ManagedCluster) -> bool | None:
-    """Whether a cluster has our taint once, as we write it; None if it has it in another form."""
+    """Whether a cluster has our taint once, as we write it.
+
+    It is None if the cluster has the taint in another form.
+    """
     effects = [taint.effect for taint in cluster.taints if taint.key == MAINTENANCE_TAINT]
     if not effects:
         return False
@@ -147,7 +150,7 @@ def _has_taint(cluster: ManagedCluster) -> bool | None:
 
 
 def about_maintenance(namespace: str) -> InvolvedObject:
-    """For Events: those of a cluster would need rights in another namespace."""
+    """The reference for Events. Events on a cluster would need rights in another namespace."""
     return InvolvedObject("v1", "ConfigMap", namespace, MAINTENANCE_CONFIGMAP, "")
 
 

@@ -1,9 +1,9 @@
 """Reads the raw scores of all clusters from a metric store, for the state branch.
 
-It has its own pace and its own connections, so that a store that is slow or fails holds up nothing
-else: the snapshot is then pushed with what was read before, or without raw scores.
+It has its own pace and its own connections, so that a store that is slow or fails delays nothing
+else: the snapshot is then pushed with the values of the last read, or without raw scores.
 
-Bounded: one question for each scorer, the bytes and the seconds of its answer, and the results that
+Bounded: one query for each scorer, the bytes and the seconds of its answer, and the results that
 are kept of one scorer and of all.
 """
 
@@ -28,11 +28,12 @@ from gitops_dsf.sync.requests import on_hub, page_request
 from gitops_dsf.urls.query_apis import instant, ranged
 
 LIMITS: Final = FetchLimits(seconds=30.0, answer_bytes=16 << 20, concurrent=2)
-"""Of one question. An answer of 16 MiB has about 40,000 series; its objects take 100 MB."""
+"""Limits of one query. An answer of 16 MiB has about 40,000 series; its objects take 100 MB."""
 MAX_RESULTS: Final = 20_000
-"""Of one scorer: ten of each of 2,000 clusters. They are 1 MB in the snapshot."""
+"""Upper limit for one scorer: ten results of each of 2,000 clusters. They are 1 MB in the
+snapshot."""
 MAX_ALL_RESULTS: Final = 100_000
-"""Of all scorers. The branch is cloned by every pipeline."""
+"""Upper limit for all scorers. The branch is cloned by every pipeline."""
 MAX_KEPT: Final = 1800.0
 """Seconds. Older raw scores are not those of the published scores beside them."""
 
@@ -58,7 +59,7 @@ class RawScoreController:
         self._allowed = allowed
         self._url = instant(ranged(settings.host))
         self._tables: dict[str, ByCluster] = {}
-        """What was read last, by score name."""
+        """The results of the last read, by score name."""
         self._left_out: frozenset[str] = frozenset()
 
     @property

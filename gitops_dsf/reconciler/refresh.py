@@ -1,7 +1,7 @@
-"""Asks Argo CD to look at a decision when it changed, and not at its next poll.
+"""Asks Argo CD to look at a changed decision at once, and not only at its next poll.
 
 It also asks for an ApplicationSet that is newer than the first page of its decision: Argo CD found
-no decision, and would look again after three minutes.
+no decision, and would look again only after three minutes.
 
 Argo CD looks after every change of an annotation, and removes this one only after it succeeded
 (docs/contributing/behaviour.md#refresh-annotation). Setting the same value again is not a change,
@@ -27,13 +27,14 @@ from gitops_dsf.reconciler.loop import run_controller
 PER_SECOND: Final = 10.0
 """Refreshes of all ApplicationSets together. After a restart each one is refreshed once."""
 RETRY_SECONDS: Final = 2.0
-"""Until the next look after a refresh."""
+"""The time from a refresh to the next look."""
 REFUSED: Final = Backoff(first=2.0, ceiling=120.0)
 """Pauses after refusals for one ApplicationSet. Argo CD looks by itself every three minutes."""
 BETWEEN_SECONDS: Final = 10.0
 """Shortest time between two refreshes of one ApplicationSet."""
 AGAIN_SECONDS: Final = 30.0
-"""After it an annotation that Argo CD did not remove is written again: it failed to look."""
+"""The time after which an annotation that Argo CD did not remove is written again: its look
+failed."""
 MAX_LOGGED: Final = 10
 """Clusters that the log names for one refresh."""
 
@@ -59,7 +60,7 @@ class Due:
 
 
 class DueRefreshes(NamedTuple):
-    """What is to be refreshed at a time."""
+    """The refreshes that are due at one time."""
 
     now: list[Due]
     wait: float | None
@@ -85,7 +86,7 @@ class RefreshDebounce:
 
     decisions: DecisionSets
     _refreshed: dict[str, _Refresh] = field(default_factory=dict)
-    """By UID of the ApplicationSet."""
+    """The refreshes that were made, by UID of the ApplicationSet."""
 
     def due(self, sets: Mapping[str, ApplicationSet], now: float) -> DueRefreshes:
         """The ApplicationSets to refresh now, and when the next one is due."""
@@ -143,7 +144,7 @@ class RefreshController:
         self._view = context.view
         self._clock = context.clock
         self._pauses = Pauses(REFUSED)
-        """By UID of the ApplicationSet."""
+        """Pauses after a refused write, by UID of the ApplicationSet."""
         self._debounce = RefreshDebounce(decisions=context.tracker.decisions)
         self._path = APPLICATION_SETS.within(context.view.argocd_namespace).path
         self._wake = context.changes_of(context.view.sets)
@@ -172,7 +173,7 @@ class RefreshController:
                 await self._refresh(due)
                 # Each refresh makes Argo CD generate a whole ApplicationSet.
                 await asyncio.sleep(1 / PER_SECOND)
-            # What could not be refreshed is still due.
+            # A refresh that failed is still due.
             waits.append(self._pauses.left(due.uid) or RETRY_SECONDS)
         return min(waits, default=None)
 

@@ -1,4 +1,4 @@
-"""Starts work again that ended by a bug.
+"""Restarts work that ended because of a bug.
 
 So a bug in one part of the process ends no other part.
 """

@@ -1,4 +1,17 @@
-"""The reconciler as a process: it waits for leadership, works while it leads, and stops cleanly."""
+"""The reconciler as a process: it waits for leadership, works while it leads, and stops cleanly.
+
+Its pages (/metrics, /healthz, /readyz) are served from the start, also while another replica leads.
+The controllers start with the leadership and end before the Lease is given back, so that the next
+leader may begin at once. A process leads once: when it loses the Lease, it ends with an error, and
+Kubernetes starts it again.
+
+Guaranteed: a controller that ends because of a bug is started again and counted in the metrics, and
+the others go on. SIGTERM and SIGINT end all of them and release the Lease.
+
+Not guaranteed: that a controller ends at the end of a pass. It is cancelled at any await, so each
+one must continue from what the hub and git hold. A process that is killed keeps its Lease until it
+expires.
+"""
 
 import asyncio
 import contextlib

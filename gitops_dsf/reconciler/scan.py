@@ -24,7 +24,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.wording import plural
 
 SCAN_SECONDS: Final = 15.0
-"""A scan is used again for so long, unless scorers change."""
+"""The time for which a scan is reused, unless scorers change."""
 MAX_NAMED: Final = 3
 """Placements that a message names."""
 _NONE: Final[frozenset[str]] = frozenset()
@@ -32,15 +32,15 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scan:
-    """What one pass over the scores has shown."""
+    """The result of one pass over the scores."""
 
     targets: TargetClusters
     owners: Mapping[str, Owner]
     """The scorer by the name of its scores."""
     assessments: Mapping[str, Assessment]
-    """By scorer."""
+    """Assessments, by scorer."""
     dead: Sequence[tuple[str, str]]
-    """Names and clusters of scores that expired long ago, and that nobody renews."""
+    """Names and clusters of scores that expired long ago and that nothing renews."""
     zeros: Mapping[tuple[str, str], frozenset[str]]
     """Clusters counted as 0, by Placement and name of the score."""
 
@@ -62,7 +62,7 @@ class Scan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _ExpectedScorer:
-    """Where a scorer should run."""
+    """The clusters where a scorer should run."""
 
     resource: str
     clusters: frozenset[str]
@@ -73,7 +73,7 @@ class _ExpectedScorer:
 class _LastScan(NamedTuple):
     at: float
     scorers: Mapping[str, tuple[str, ScorerSpec]]
-    """What the scan depends on of each scorer, by its name."""
+    """The parts of each scorer that the scan depends on, by its name."""
     scan: Scan
 
 
@@ -89,7 +89,7 @@ class ScoreScanner:
         self._lock = asyncio.Lock()
         self._last: _LastScan | None = None
         self._expected: dict[str, _ExpectedScorer] = {}
-        """By the scorer's identity."""
+        """The expected clusters, by the identity of the scorer."""
 
     async def scan(self) -> Scan:
         """The last scan, or a new one.
@@ -120,7 +120,7 @@ class ScoreScanner:
         targets = TargetClusters(
             clusters=view.clusters.items,
             addons=view.addons.items,
-            # What could not be read for long may have changed, so it counts as not known.
+            # A source that could not be read for long may have changed, so it counts as unknown.
             masks=None if view.masks.broken else view.masks.current,
         )
         by_resource: dict[str, list[DynamicScorer]] = defaultdict(list)
@@ -164,8 +164,8 @@ class ScoreScanner:
             dimensions = [dimension for name, dimension in ranked if name == resource]
             for dimension, clusters in _not_counted(column, late, dimensions, now=now).items():
                 not_counted[resource, dimension] = clusters
-            # An object that only says why there is no score is in no column, and when its agent is
-            # gone, nobody else would delete it.
+            # An object that only says why there is no score is in no column. When its agent is
+            # gone, nothing else would delete it.
             scoreless: dict[str, PublishedScore] = {}
             for name in failures:
                 if name not in column:
@@ -189,9 +189,9 @@ class ScoreScanner:
     def _expectation(
         self, scorer: DynamicScorer, clusters: frozenset[str], now: float
     ) -> _ExpectedScorer:
-        """Where it should run now, and since when.
+        """The clusters where the scorer should run now, and since when.
 
-        After a change of their name all its scores are new.
+        After its name has changed, all its scores are new.
         """
         before = self._expected.get(scorer.identity)
         since: dict[str, float] = {}

@@ -8,7 +8,7 @@ resourceVersion, so the hub deletes the version that was read, or nothing
 (docs/operate/reconciler.md#score-garbage-collection).
 
 Not guaranteed: that a dead score goes soon. It must be dead for a minute by informers that are
-current, and what cannot be deleted is left for an hour.
+current, and a score that cannot be deleted is left for an hour.
 """
 
 import logging
@@ -71,7 +71,7 @@ class ScoreGarbageCollector:
             context=self._context,
             failing="dead scores are not deleted now",
             requires=(view.scorers, view.scores, view.clusters, view.addons),
-            # Only the hub's clock tells what has expired.
+            # Only the hub's clock decides whether a score has expired.
             needs_clock=True,
         )
 

@@ -1,4 +1,4 @@
-"""Settings of the reconciler: what gitops-dsf.yaml says, and what is known only where it runs."""
+"""Settings of the reconciler, from gitops-dsf.yaml and from where the process runs."""
 
 import socket
 from dataclasses import dataclass, field, replace
@@ -51,7 +51,7 @@ class ReconcilerSettings:
 
 
 def read(path: Path) -> FleetRepositorySpec:
-    """What a gitops-dsf.yaml says. Raises UsageError."""
+    """The settings in a gitops-dsf.yaml. Raises UsageError."""
     try:
         declared = declare(load_text(path.read_text("utf-8"), file=SETTINGS_FILE))
     except (OSError, UnicodeDecodeError) as error:

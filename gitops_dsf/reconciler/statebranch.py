@@ -7,6 +7,10 @@ It is pushed when the hub changed, and once an hour (docs/decisions/preview.md#t
 The branch has one commit without a parent, replaced each time, so that clones stay small. Values
 are rounded so that a file changes only when the hub did. Published scores are never rounded: one
 point can decide a Placement.
+
+Guaranteed: a branch with other files is never replaced, and neither is a commit that was pushed
+meanwhile. Not guaranteed: that all parts are of the same moment, because informers are read one
+after another.
 """
 
 import asyncio
@@ -44,7 +48,7 @@ from gitops_dsf.repository.model import reconciler as model
 MAX_AGE: Final = timedelta(hours=1)
 """A snapshot of this age is pushed again although nothing changed: previews print its age."""
 BOARD_SECONDS: Final = 300.0
-"""The board is written anew at most once in this time: forges show each push to those who watch."""
+"""The shortest time between two writes of the board: forges show each push to their subscribers."""
 MAX_NAMED: Final = 3
 """Files of others that a message names."""
 MESSAGE: Final = (
@@ -86,13 +90,13 @@ class StateBranchController:
         self._tip: str | None = None
         """The commit of the branch that was looked at last."""
         self._entries: Mapping[str, str] = {}
-        """What git has for each file of this commit."""
+        """The mode and the object that git has for each file of this commit."""
         self._seen_at = float("nan")
-        """When the snapshot on the branch was taken, in seconds since 1970 by the hub's clock."""
+        """The time of the snapshot on the branch, in seconds since 1970 by the hub's clock."""
         self._board = b""
         """The board that is on the branch, or will be with the next push."""
         self._board_at = 0.0
-        """When it was written, by the hub's clock."""
+        """The time at which the board was written, by the hub's clock."""
         context.metrics.state_age.set_function(lambda: self._api.now() - self._seen_at)
 
     async def run(self) -> None:
@@ -135,7 +139,8 @@ class StateBranchController:
         # Git has whole seconds, and the age is computed from the commit.
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         commit = await clone.commit_files(content, parent=None, message=MESSAGE, at=now)
-        # With the commit that was looked at: what somebody pushed meanwhile is not overwritten.
+        # The push expects the commit that was looked at: a commit that was pushed meanwhile is not
+        # overwritten.
         await clone.push(commit, branch=branch, expected=tip)
         self._tip = commit
         self._entries = entries
@@ -144,12 +149,12 @@ class StateBranchController:
         return "pushed"
 
     async def _look_at(self, clone: Clone, tip: str) -> None:
-        """Raises RepositoryError for a branch of somebody else, and GitError."""
+        """Reads the commit. Raises GitError, and RepositoryError if it is not a snapshot."""
         entries = await clone.files(tip)
         self._check_is_snapshot(entries)
         seen_at = (await clone.committed_at(tip)).timestamp()
         if not self._board and BOARD_FILE in entries:
-            # Of the leader before, so that a new one does not write it at once.
+            # This is the board of the leader before, so that a new one does not write it at once.
             self._board = await clone.read(tip, BOARD_FILE)
             self._board_at = seen_at
         self._seen_at = seen_at
@@ -169,7 +174,7 @@ class StateBranchController:
         return any(not path.startswith(RAW_FOLDER) for path in others)
 
     def _check_is_snapshot(self, paths: Collection[str]) -> None:
-        """Raises RepositoryError for a branch of somebody else: a push would replace it whole."""
+        """Raises RepositoryError for a branch with other files: a push would replace all of it."""
         branch = self._settings.branch
         foreign = sorted(path for path in paths if not _OURS.fullmatch(path))
         if foreign:
@@ -202,7 +207,7 @@ class StateBranchController:
                 pages[namespace, name] = page
         decisions = []
         for (namespace, name), page in sorted(pages.items(), key=lambda entry: entry[0]):
-            # Only the label says whose decision a page is, so one without it is nobody's.
+            # Only the label names the Placement of a page, so a page without it belongs to none.
             if page.placement:
                 decision = decision_of(
                     namespace=namespace,
@@ -254,7 +259,7 @@ class StateBranchController:
 
 
 async def _entries(content: Mapping[str, bytes]) -> dict[str, str]:
-    """What git has for each of these files, with pauses for other tasks."""
+    """The mode and the object that git has for each of these files, with pauses for other tasks."""
     entries: dict[str, str] = {}
     for path, text in content.items():
         entries[path] = file_entry(text)
@@ -263,7 +268,7 @@ async def _entries(content: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def selectable(cluster: ManagedCluster) -> ManagedCluster:
-    """What a Placement can select a cluster by, without annotations and addresses."""
+    """The labels and claims by which a Placement selects clusters; no annotations or addresses."""
     status = cluster.status or ManagedClusterStatus()
     claims = sorted(status.cluster_claims or (), key=lambda claim: claim.name)
     return ManagedCluster(

@@ -1,4 +1,24 @@
-"""A shallow clone with the contents of only those files that were asked for: 400 kB of 55 MB."""
+"""A shallow clone of the fleet's repository that fetches only the files that are asked for.
+
+One commit of each branch is fetched, without its history and without the contents of files; git
+fetches a content when it is read or checked out. So a repository of 55 MB needs 400 kB here. Files
+under `rendered/` are never checked out.
+
+Guaranteed:
+- The protected branch is never overwritten or deleted. Any other branch changes only if it is still
+  at the commit that the caller expects, because each push has a lease.
+- `may_push` is called right before each push, so that a replica that lost its leadership does not
+  push.
+- Nothing of the user who started the process, and nothing in the repository, changes what git does:
+  no configuration, hook, .netrc or SSH agent. Errors of git are cleaned of credentials.
+- After a failure or a cancellation the next `heads` creates the clone again.
+
+Not guaranteed:
+- That a push that failed or was cancelled had no effect. The next `heads` shows where the branch
+  is.
+- That contents of files can be read without the server: each first read may need it.
+- That submodules and LFS objects are there. `lost_sources` names the sources that are missing.
+"""
 
 import asyncio
 import contextlib
@@ -65,7 +85,7 @@ _ALWAYS: Final = (
 
 
 class Clone:
-    """Owns a folder. One call at a time. Commits are named by their full id.
+    """A folder with one clone. It allows one call at a time. Commits are named by their full id.
 
     Every method raises GitError. A method that was cancelled may have pushed or not; `heads` tells.
     After a failure the clone is created again.
@@ -130,7 +150,7 @@ class Clone:
         patterns.parent.mkdir(exist_ok=True)
         patterns.write_text(f"{below}*\n!{below}rendered/\n", encoding="utf-8")
         await self._run("checkout", "--quiet", "--force", "--detach", commit)
-        # Into a new working tree nobody has written yet.
+        # A new working tree needs no cleaning: nothing has written to it yet.
         if self.head:
             await self._run("clean", "--quiet", "-ffdx")
         self.head = commit
@@ -176,9 +196,9 @@ class Clone:
         }
 
     async def written_by(self, commit: str) -> str:
-        """Author of a fetched commit, as `Name <mail>`.
+        """The author of a fetched commit, as `Name <mail>`.
 
-        It is the committer if somebody amended our commit.
+        If another person amended our commit, it is the committer.
         """
         names = await self._run(
             "show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit
@@ -257,7 +277,8 @@ class Clone:
             msg = f"{branch} is the protected branch; it is never overwritten or deleted"
             raise GitError(msg)
         self._may_push()
-        # Each push replaces a branch. The lease makes the server refuse it if somebody else pushed.
+        # Each push replaces a branch. The lease makes the server refuse it if the branch has
+        # changed.
         lease = f"--force-with-lease={_HEADS}{branch}:{expected or ''}"
         await self._run(
             "push", "--quiet", "--no-verify", lease, _REMOTE, f"{commit or ''}:{_HEADS}{branch}"

@@ -84,7 +84,7 @@ class GitCredentials:
             raise GitError(f"{scratch} cannot be written: {error.strerror}") from error
 
     def _mended_text(self, name: str) -> str | None:
-        """What a file should hold; None if it holds that, or is not there. Raises GitError."""
+        """The content that a file should have; None if it has it or is missing. Raises GitError."""
         if not self._has(name):
             return None
         text = self._secret(name, read=certificates if name == "ca.crt" else pem_secret)
@@ -145,8 +145,9 @@ class GitCredentials:
             "BatchMode": "yes",
             "ConnectTimeout": 15,
         }
-        # Without the settings of the user who started the process. In a pod nobody can answer a
-        # question of ssh, so an unknown host is refused (BatchMode, StrictHostKeyChecking).
+        # Ssh runs without the settings of the user who started the process. In a pod there is no
+        # terminal to answer a question of ssh, so an unknown host is refused (BatchMode,
+        # StrictHostKeyChecking).
         words = ["ssh", "-F", "/dev/null"]
         for name, value in options.items():
             words += ["-o", f'{name}="{value}"']

@@ -14,7 +14,7 @@ MAX_SECONDS: Final = 180.0
 
 
 class Finished(NamedTuple):
-    """What a program left behind."""
+    """The exit code and the output of a program that has ended."""
 
     code: int
     out: bytes
@@ -61,6 +61,6 @@ async def run(
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            # A pipe stays open while it holds output that nobody has read.
+            # A pipe stays open while it holds unread output.
             await process.communicate()
     return Finished(process.returncode or 0, out, err)

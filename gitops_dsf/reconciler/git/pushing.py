@@ -1,4 +1,4 @@
-"""What all controllers that push a branch have in common: pauses, and how failures are counted."""
+"""Pauses and counted failures of all controllers that push a branch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -27,7 +27,7 @@ MANAGER: Final = "gitops-dsf-reconciler"
 DELETION_SECONDS: Final = 4.0
 """Time limit of one attempt at a deletion, from the connection to the answer."""
 MARGIN_SECONDS: Final = 1.0
-"""What must be left of the claim after the time limit."""
+"""The time that must remain of the claim after the time limit of the request."""
 REFUSED: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
 """Pauses after the hub refused writes of one object.
 

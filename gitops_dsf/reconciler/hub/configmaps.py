@@ -1,6 +1,6 @@
 """ConfigMaps of the hub namespace.
 
-Those that are rendered are polled; those of the reconciler are written here, too.
+Those that are rendered are polled; those of the reconciler are read and written here.
 
 They are read by name and not watched: a watch would need rights to all ConfigMaps of the namespace,
 because RBAC cannot limit `list` and `watch` to a name as it can limit `get`.
@@ -21,7 +21,7 @@ from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
 
 POLL_SECONDS: Final = 30.0
-"""Between two reads of a rendered ConfigMap."""
+"""The time between two reads of a rendered ConfigMap."""
 
 LOG = logging.getLogger(__name__)
 
@@ -52,14 +52,14 @@ class ConfigMapPoll(Generic[T]):
         self.synced = asyncio.Event()
         """Set after the first read, even when it failed."""
         self._read_at: float | None = None
-        """When the ConfigMap was read last, or was known not to exist."""
+        """The time of the last read that succeeded, also if the ConfigMap does not exist."""
 
     @property
     def broken(self) -> str:
-        """Why the content may be outdated; empty if it is current.
+        """The reason why the content may be outdated; empty if it is current.
 
-        Like an informer it is outdated after a while: what could not be read for so long may have
-        changed.
+        As with an informer, content that could not be read for a while counts as outdated: it may
+        have changed.
         """
         if self._read_at is None:
             return f"ConfigMap {self.name} could not be read yet"
@@ -120,7 +120,7 @@ class OwnConfigMap:
         return stored
 
     async def write(self, before: dict[str, Any] | None, data: Mapping[str, str]) -> dict[str, Any]:
-        """Writes these keys. Raises ApiError, with 409 when somebody wrote it after it was read."""
+        """Writes these keys. Raises ApiError, with 409 if the ConfigMap changed since the read."""
         config_map = before or {"metadata": {"name": self._name, "namespace": self._namespace}}
         metadata = config_map["metadata"]
         config_map = {
@@ -128,7 +128,7 @@ class OwnConfigMap:
             "apiVersion": "v1",
             "kind": "ConfigMap",
             # The metadata that was read holds the resourceVersion. With it the API server refuses
-            # the replacement of an object that somebody wrote meanwhile.
+            # to replace an object that has changed since.
             "metadata": {
                 **metadata,
                 "labels": {**(metadata.get("labels") or {}), MANAGED_BY_LABEL: MANAGER},

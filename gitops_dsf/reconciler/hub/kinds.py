@@ -1,4 +1,4 @@
-"""What is kept of each kind's objects, and references to objects for Events.
+"""The fields that are kept of each kind's objects, and references to objects for Events.
 
 Typed decoding skips all other fields, so that an informer of a large hub stays small.
 """
@@ -50,7 +50,7 @@ class VersionedApplication(msgspec.Struct, frozen=True):
     copy: Application
     version: str
     hard_refresh: bool = False
-    """Whether somebody asked this hub's Argo CD for a hard refresh that is not done yet."""
+    """Whether a hard refresh by this hub's Argo CD was requested and is not done yet."""
 
 
 def _keyed(read: Callable[[msgspec.Raw], T], key: str) -> Callable[[msgspec.Raw], tuple[str, T]]:
@@ -81,7 +81,7 @@ def placement(raw: msgspec.Raw) -> tuple[str, PlacementSummary]:
 def versioned(raw: msgspec.Raw) -> VersionedApplication:
     """An Application that is read in order to be changed or deleted."""
     metadata = msgspec.json.decode(raw, type=StoredObject).metadata
-    # On the hub nobody compares an Application of OCM's pull integration, or removes its
+    # On the hub nothing compares an Application of OCM's pull integration or removes its
     # annotation.
     is_pulled = PULL_ANNOTATION in (metadata.annotations or {})
     return VersionedApplication(
@@ -95,8 +95,8 @@ def versioned(raw: msgspec.Raw) -> VersionedApplication:
 def scorer_reference(item: DynamicScorer) -> InvolvedObject:
     """A reference to a DynamicScorer, with its UID.
 
-    So Events about a deleted scorer do not belong to a new one of the same name. A scorer that has
-    no object is told about by the list that names it.
+    Because of the UID, Events about a deleted scorer do not belong to a new one of the same name.
+    For a scorer without an object, the reference is to the list that names it.
     """
     metadata = item.metadata
     namespace = metadata.namespace or ""

@@ -1,7 +1,7 @@
 """Leadership by a Lease (coordination.k8s.io/v1), by the rules of Kubernetes' own leader election.
 
-Clocks of other replicas are not trusted: a Lease is free when nobody renewed it for its duration by
-the clock of this process. The own claim counts from the moment when a renewal was sent, not from
+Clocks of other replicas are not trusted: a Lease is free when it was not renewed for its duration
+by the clock of this process. The own claim counts from the moment when a renewal was sent, not from
 its answer: others count from its arrival at the hub, which is in between. A process leads once: it
 ends when it lost the Lease.
 
@@ -43,7 +43,7 @@ class LeaseLost(HubError):  # noqa: N818 - a state, not a mistake
 
 
 class _SeenRenewal(NamedTuple):
-    """Who held the Lease, and the time that the holder wrote: a change of either is a renewal."""
+    """The holder of a Lease and the time that it wrote. A change of either one is a renewal."""
 
     holder: str = ""
     renew_time: str = ""
@@ -125,9 +125,9 @@ class Leadership:
                             f" {DEADLINE:g} s: {error}"
                         ) from error
                     LOG.warning("the Lease is not renewed: %s", error)
-                    # A conflict does not say who wrote: it may be an annotation of somebody. So it
-                    # is read again until the deadline, as client-go does (tools/leaderelection,
-                    # renew, v0.37.2).
+                    # A conflict does not say who wrote: another program may have added an
+                    # annotation. So the Lease is read again until the deadline, as client-go does
+                    # (tools/leaderelection, renew, v0.37.2).
                     pause = CONFLICT_SECONDS if _is_conflict(error) else RENEW
                     await asyncio.sleep(min(pause, self._left()))
         finally:
@@ -141,7 +141,8 @@ class Leadership:
                 if lease["spec"].get("holderIdentity") == self._identity:
                     lease["spec"] |= {
                         "holderIdentity": "",
-                        # Nobody holds it, so others need not wait for its end.
+                        # The Lease has no holder any more, so other replicas need not wait for its
+                        # end.
                         "leaseDurationSeconds": 1,
                         "renewTime": self._now(),
                     }
@@ -161,8 +162,8 @@ class Leadership:
     async def _try(self) -> bool:
         """Takes or renews the Lease once.
 
-        False when another replica holds it. Raises ApiError, with status 409 when somebody wrote it
-        after it was read, or created it: nobody knows yet who holds it.
+        Returns False if another replica holds it. Raises ApiError, with status 409 if the Lease was
+        written after it was read, or was created meanwhile: then it is still unknown who holds it.
         """
         own_lease = self._written
         # Until the answer arrives it is not known whether the write takes effect.

@@ -21,7 +21,8 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import StoredMetadata, StoredObject
 
 MAX_CHARACTERS: Final = 65_536
-"""Of the names of a score's items: a cluster cannot fill the memory of the hub."""
+"""Upper limit of the characters in the names of a score's items, so that one cluster cannot fill
+the memory of the hub."""
 _NOTHING: Final[Mapping[str, PublishedScore]] = MappingProxyType({})
 
 
@@ -77,7 +78,7 @@ class ScoreMarks:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        """Of the clusters."""
+        """Numbers of the clusters, by name."""
         self._columns: dict[str, bytearray] = defaultdict(bytearray)
 
     def add(self, key: str, /) -> None:
@@ -103,7 +104,7 @@ class ScoreInformer(Informer[PublishedScore]):
         versions: dict[str, str] = {}
         self._versions_of_moves = versions
         self.lists = 0
-        """How often the scores were listed. Writes between the watch and a list are not seen."""
+        """Number of lists of the scores. Writes between a watch and the next list are not seen."""
 
         def project(raw: msgspec.Raw) -> tuple[str, PublishedScore]:
             decoded = msgspec.json.decode(raw, type=AddOnPlacementScore)
@@ -113,7 +114,8 @@ class ScoreInformer(Informer[PublishedScore]):
             if sum(map(len, score.names)) > MAX_CHARACTERS:
                 msg = f"the names of its items have more than {MAX_CHARACTERS} characters"
                 raise ValueError(msg)
-            # This process writes no other scores, so nobody needs the versions of a million.
+            # This process writes no other scores, so it does not need the versions of a million
+            # objects.
             if decoded.metadata.name == MOVES_SCORE:
                 metadata = msgspec.json.decode(raw, type=StoredObject).metadata
                 versions[decoded.metadata.namespace or ""] = metadata.resource_version
@@ -134,7 +136,7 @@ class ScoreInformer(Informer[PublishedScore]):
 
     @property
     def columns(self) -> Mapping[str, Mapping[str, PublishedScore]]:
-        """By name, scorers' and others', and then by cluster."""
+        """Scores of scorers and of others, by name and then by cluster."""
         return cast("ScoreColumns", self._items).columns
 
     @property

@@ -1,9 +1,9 @@
 """The scorers, from the list that is rendered for the reconciler.
 
 The ConfigMaps of the list are polled, and each scorer is joined with its DynamicScorer, which has
-UID, generation and status. A DynamicScorer that is not in the list is nobody's business here.
+UID, generation and status. A DynamicScorer that is not in the list is ignored.
 
-Guarantees: the scorers are always those of one whole list. While the list is missing, half applied
+Guaranteed: the scorers are always those of one whole list. While the list is missing, half applied
 or broken, the last whole one stays; before there was one, nothing that reads scorers runs. Not
 guaranteed: that list and object are of the same commit, because they are read separately.
 """
@@ -31,16 +31,16 @@ from gitops_dsf.hub.scorers import DynamicScorer, ScorerSpec
 from gitops_dsf.reconciler.hub.api import HubApi
 
 POLL_SECONDS: Final = 30.0
-"""Between two reads of the list."""
+"""The time between two reads of the list."""
 PARTS_SECONDS: Final = 1.0
-"""From a changed DynamicScorer to a read of the list: Argo CD applies both in one sync."""
+"""The time from a changed DynamicScorer to a read of the list: Argo CD applies both in one sync."""
 
 LOG = logging.getLogger(__name__)
 Listener = Callable[[str, DynamicScorer | None, DynamicScorer | None], None]
 
 
 class ScorerSource:
-    """What controllers see of scorers."""
+    """The scorers as controllers see them."""
 
     resource: Final = "scorers"
 
@@ -53,12 +53,12 @@ class ScorerSource:
         self._listed: dict[str, ScorerSpec] = {}
         self._items: dict[str, DynamicScorer] = {}
         self._statuses: dict[str, dict[str, Any]] = {}
-        """What `remember` was told."""
+        """The statuses that `remember` was called with."""
         self._listeners: list[Listener] = []
         self._read_at: float | None = None
-        """When a whole list was read last."""
+        """The time of the last read of a whole list."""
         self._failure = "not read yet"
-        """Why the last read gave no whole list; empty if it did."""
+        """The reason why the last read gave no whole list; empty if it gave one."""
         self._object_changed = asyncio.Event()
         self.synced = asyncio.Event()
         """Set when a whole list was read, and the DynamicScorers were asked for."""
@@ -71,10 +71,10 @@ class ScorerSource:
 
     @property
     def broken(self) -> str:
-        """Why the scorers may be outdated; empty if they are current.
+        """The reason why the scorers may be outdated; empty if they are current.
 
-        Argo CD applies one ConfigMap after another, so a list that is not whole for a moment is
-        none.
+        Argo CD applies one ConfigMap after another, so a list that is incomplete for a moment is
+        not a reason.
         """
         if self._read_at is None:
             return f"the list of scorers could not be read yet: {self._failure}"
@@ -164,7 +164,7 @@ class ScorerSource:
             self._object_changed.set()
 
     def _join(self, name: str) -> None:
-        """Joins a scorer anew, and tells the listeners if it changed."""
+        """Joins a scorer with its object again, and notifies the listeners if it changed."""
         before = self._items.get(name)
         spec = self._listed.get(name)
         after: DynamicScorer | None = None
@@ -186,5 +186,5 @@ class ScorerSource:
 
 
 def _version(scorer: DynamicScorer | None) -> tuple[str, int] | None:
-    """What changes with the spec, and not with the status."""
+    """A value that changes with the spec, but not with the status."""
     return None if scorer is None else (scorer.metadata.uid, scorer.metadata.generation)

@@ -1,7 +1,7 @@
-"""What all controllers see of the hub.
+"""The hub as all controllers see it: informers, polled ConfigMaps and the scorers.
 
-It has one informer for each resource, and polls the rendered ConfigMaps, of which one list has the
-scorers. Not guaranteed: that two informers show the same moment.
+Each resource has one informer, and one list of the rendered ConfigMaps has the scorers. Not
+guaranteed: that two informers show the same moment.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ from gitops_dsf.reconciler.restarts import keep
 from gitops_dsf.repository.model.repository import Delivery
 
 Source = Informer[Any] | ConfigMapPoll[Any] | ScorerSource
-"""What a controller reads."""
+"""A source that a controller reads."""
 
 
 class HubView:
@@ -140,9 +140,9 @@ class HubView:
 
     @staticmethod
     def stale_reason(sources: Iterable[Source]) -> str:
-        """Why nothing that depends on these sources may be decided now.
+        """The reason why nothing that depends on these sources may be decided now.
 
-        Empty if they are current.
+        It is empty if they are current.
         """
         for source in sources:
             if source.broken:

@@ -37,7 +37,7 @@ class ChangedDecision(NamedTuple):
     """A decision that needs a record."""
 
     record: Record
-    """Without explanations and scores."""
+    """The record, without explanations and scores."""
     before: frozenset[str] | None
     """None if it is not known."""
     after: frozenset[str]
@@ -47,7 +47,7 @@ class ObservedDecisions(NamedTuple):
     """The decisions that differ from the last records."""
 
     changed: list[ChangedDecision]
-    """Those that need a record now."""
+    """The changes that need a record now."""
     wait: float | None
     """The seconds until another one has not changed for long enough; None if there is none."""
 
@@ -62,7 +62,7 @@ def continues(record: Record, last: Record) -> bool:
 
 
 def digest_of(record: Record) -> str:
-    """Of the clusters of the new decision, whether the record names them or not."""
+    """The digest of the clusters of the new decision, whether the record names them or not."""
     return record.digest if record.to is None else digest(frozenset(record.to))
 
 
@@ -93,7 +93,7 @@ def observe(
         last_record = last.get(key)
         if last_record is not None and last_record.uid != placement.uid:
             last_record = None  # of a Placement of this name that was deleted
-        # By digest, because a record of more than 100 clusters does not name them.
+        # Digests are compared, because a record of more than 100 clusters does not name them.
         if last_record is not None and digest_of(last_record) == digest(decision.clusters):
             continue
         age = now - decision.since
@@ -109,7 +109,7 @@ def observe(
         if before is None:
             kind = "Start"
         else:
-            # What this replica did not see happen has the time at which it was found.
+            # A change that this replica did not see happen gets the time at which it was found.
             kind = "Later" if decision.since <= started else "Change"
         record = new_record(
             placement=key,
@@ -134,7 +134,8 @@ class JournalClone:
         self._listed: tuple[str, set[str]] = ("", set())
         """The commit whose months were listed last, and these."""
         self.last: Mapping[str, Record] = {}
-        """By Placement (namespace/name), as the branch had it at the last look or push."""
+        """The last record of each Placement (namespace/name) that the branch had at the last look
+        or push."""
 
     async def read_newest(self, placements: Collection[str]) -> JournalRead:
         """Reads the newest months, and older ones until each Placement has its last record.
@@ -230,5 +231,5 @@ def last_of(records: Iterable[Record]) -> dict[str, Record]:
 
 
 def _bare(record: Record) -> Record:
-    """Without explanations and scores, which are most of a record."""
+    """The record without explanations and scores, which are most of its size."""
     return msgspec.structs.replace(record, clusters=(), scores=())

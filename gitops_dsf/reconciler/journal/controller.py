@@ -1,10 +1,11 @@
 """Records changed decisions, and appends the records to the branch of the journal.
 
-What was recorded last is on the branch, and what is not pushed yet is in memory. A leader that is
-killed takes that with it; the next one compares all decisions with the branch.
+The last record of each Placement is on the branch; records that are not pushed yet are in memory. A
+leader that is killed loses those; the next one compares all decisions with the branch.
 
-Not guaranteed: a record of each change. Of several changes while no reconciler looked, or while too
-much waits for a push, there is one record, from the last one that is known to the decision now.
+Not guaranteed: a record of each change. When several changes happen while no reconciler looks, or
+while too many records wait for a push, there is one record, from the last known decision to the
+present one.
 """
 
 import asyncio
@@ -39,14 +40,14 @@ from gitops_dsf.simulator import SimulatorInputError
 from gitops_dsf.wording import names_text
 
 COUNT_SECONDS: Final = 600.0
-"""Between two counts of moves back and forth, when nothing is recorded."""
+"""The time between two counts of moves back and forth while nothing is recorded."""
 AT_A_TIME: Final = 50
 """Records that are explained before the loop goes on.
 
 One outage can move a thousand applications.
 """
 SETS_SECONDS: Final = 10.0
-"""How long the first records wait for the list of ApplicationSets."""
+"""The time for which the first records wait for the list of ApplicationSets."""
 EDIT_SECONDS: Final = 60.0
 """A decision that changes within this time after its Placement changed in git did so for that.
 
@@ -93,7 +94,7 @@ class JournalController:
         """Set when it is known what the branch holds."""
         self._recorded = asyncio.Event()
         self._next_push = 0.0
-        """When records may be pushed again, by the loop's time."""
+        """The time at which records may be pushed again, by the loop's clock."""
         self._started = 0.0
         self._pending: list[Record] = []
         """Records that are not on the branch yet."""
@@ -104,7 +105,8 @@ class JournalController:
         """Scores at the last record, by Placement."""
         self._verifications = KnownVerifications()
         self._edited: dict[str, float] = {}
-        """When a Placement was changed last while this process looked, by the hub's clock."""
+        """The time of the last change of each Placement that this process saw, by the hub's
+        clock."""
         context.view.placements.compare(self._note_edit)
         context.tracker.listen(self._wake.set)
         context.verification_decided = self._wake.set
@@ -359,8 +361,8 @@ class JournalController:
         if self._clock() - self._started <= FORGET_SECONDS:
             return
         gone = set[str]()
-        # A push whose answer was lost may have brought them to the branch. Then only the last
-        # record there tells that they are not new.
+        # A push whose answer was lost may have brought the records to the branch. Then only the
+        # last record there shows that they are not new.
         pending = {record.placement for record in self._pending}
         for key in branch.last:
             if key in pending:
@@ -457,5 +459,5 @@ class JournalController:
 
 
 def _encoded_bytes(records: Sequence[Record]) -> int:
-    """How many bytes these records have on the branch."""
+    """The number of bytes that these records take on the branch."""
     return sum(len(encode(record)) for record in records)

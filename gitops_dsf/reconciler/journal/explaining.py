@@ -1,4 +1,4 @@
-"""Fills a record with explanations, the scores that changed, and the live commit.
+"""Explanations, changed scores and the live commit, added to each record of the journal.
 
 The explanations are those of the simulator.
 """
@@ -93,7 +93,7 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
 
 
 async def _deployed(api: HubApi, namespace: str) -> Deployed:
-    """What Argo CD has applied of the rendered Placements."""
+    """The commit of the rendered Placements that Argo CD has applied."""
     try:
         deployed = await api.one(
             APPLICATIONS.within(namespace).path, DELIVERY_APPLICATION, Deployed
@@ -178,7 +178,7 @@ def explain_record(
 
 
 def _explained(by_scores: Verdict, cluster: str, *, decided: bool) -> ClusterReason:
-    """What the scores say of a cluster, and whether it is decided.
+    """The explanation of a cluster by its scores, and whether it is decided.
 
     The cause of the decision may be another one than the scores.
     """
@@ -197,7 +197,7 @@ def _followed(verdict: Verdict, subjects: Iterable[str], after: Collection[str])
 def _values(verdict: Verdict, clusters: Sequence[str]) -> Iterator[tuple[tuple[str, str], int]]:
     terms: dict[str, Prioritizer] = {}
     for result in verdict.prioritizers:
-        # OCM's own prioritizers, such as Steady, do not rank by a score that somebody publishes.
+        # OCM's own prioritizers, such as Steady, do not rank by a published score.
         if result.prioritizer.built_in is None:
             terms[result.prioritizer.name] = result.prioritizer
     for name, term in terms.items():
@@ -218,7 +218,7 @@ def _ordered(keys: Iterable[tuple[str, str]], subjects: Iterable[str]) -> list[t
 
 
 def _doubt(record: Record, verdict: Verdict, after: Collection[str]) -> str:
-    """Why the explanations may not be OCM's reasons."""
+    """The reason why the explanations may not be OCM's reasons."""
     if record.kind == "Later":
         return (
             "no reconciler watched when it happened, so scores and explanations are of the time"

@@ -1,6 +1,11 @@
 """Reports applications that move back and forth.
 
-With a metric, Events, and a condition of the scorer behind it.
+A report is a metric, Events on the Placement, and the condition Settled of the scorer behind the
+moves.
+
+Guaranteed: moves that people asked for in git do not count, and neither does a single return: it
+can be an outage that ended. Not guaranteed: that every return counts. The records are the only
+source, so a return whose record could not be written is missing.
 """
 
 import asyncio
@@ -34,11 +39,12 @@ MAX_KEPT: Final = 100
 MAX_NAMED: Final = 3
 """Placements that a condition names."""
 SETTLED_CONDITION: Final = "Settled"
-"""The condition of a scorer that tells whether applications move back and forth because of it."""
+"""The condition of a scorer that shows whether applications move back and forth because of it."""
 SPAN_SECONDS: Final = 86_400.0
-"""Returns of so long are counted."""
+"""Returns within this time are counted."""
 LEAST: Final = 2
-"""So many returns are flapping. A single one can be an outage that ended."""
+"""From this number of returns on, a Placement flaps. A single return can be an outage that
+ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +56,14 @@ class Flapping:
     returns: int
     """Within the last day."""
     clusters: tuple[str, ...]
-    """In order of name."""
+    """The clusters, in order of name."""
     cause: str | None
     """Name of the AddOnPlacementScore with the largest swing.
 
     None if no score changed, none is known, or scores are not the reason.
     """
     other: str = ""
-    """What most moves are because of, where that is not a score."""
+    """The cause of most moves, if it is not a score."""
 
 
 def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
@@ -106,7 +112,7 @@ def _kind_of(record: Record) -> CauseKind:
 def _returns_within_the_span(
     all_episodes: Iterable[Episode], kinds: Mapping[DecisionChange, CauseKind], *, now: float
 ) -> list[Return]:
-    """The returns of the last day that nobody wants."""
+    """The unwanted returns of the last day."""
     returns: list[Return] = []
     for episode in all_episodes:
         for move_back in episode.returns:
@@ -117,10 +123,11 @@ def _returns_within_the_span(
 
 
 def _counts(left: CauseKind, joined: CauseKind) -> bool:
-    """Whether a return is a move back and forth that nobody wants.
+    """Whether a return is an unwanted move back and forth.
 
-    It is not if somebody asked in git for one of the two moves. And one that OCM had to make back
-    to the cluster, because the other one was lost, counts when the other one is chosen again.
+    It is not if one of the two moves was asked for in git, or if scores chose the other cluster and
+    OCM had to move back, for example because that cluster was lost. It then counts when the other
+    cluster is chosen again.
     """
     is_forced_back = left.by_scores and not joined.by_scores
     return not (left.on_purpose or joined.on_purpose or is_forced_back)
@@ -133,14 +140,15 @@ def _other_cause(returns: Iterable[Return], kinds: Mapping[DecisionChange, Cause
         kind = kinds[move_back.left]
         if not kind.by_scores:
             clusters_by_title.setdefault(kind.title, []).append(move_back.cluster)
-    # Of equal ones the first by name, so that the text does not depend on the order of the moves.
+    # If several are equal, the first by name is taken, so that the text does not depend on the
+    # order of the moves.
     title = min(clusters_by_title, key=lambda title: (-len(clusters_by_title[title]), title))
     clusters = set(clusters_by_title[title])
     return f"{title}: {names_text(sorted(clusters))}"
 
 
 def _weights_of(records: Sequence[Record]) -> Mapping[str, int]:
-    """The weights of the scores, `AddOn/resource/item`, as the last record that tells has them."""
+    """The weights of the scores, `AddOn/resource/item`, in the last record that has them."""
     for record in reversed(records):
         for cluster in record.clusters:
             if not cluster.contributions:

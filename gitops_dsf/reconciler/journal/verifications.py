@@ -1,4 +1,4 @@
-"""Which verified moves of the ledger the journal has no record of yet. Pure.
+"""Verified moves of the ledger that the journal has no record of yet. Pure.
 
 The ledger says how the checks of a move decided, and remembers the move for a while after its end.
 So a leader records what an earlier one could not, and nothing is recorded twice.
@@ -36,7 +36,7 @@ class KnownVerifications:
 
     def __init__(self) -> None:
         self._known: dict[_MoveKey, None] = {}
-        """In the order in which they became known."""
+        """The moves in the order in which they became known."""
 
     def __contains__(self, move: LedgerMove) -> bool:
         # A record has whole seconds, so with the fraction no move would be found again.
@@ -111,7 +111,10 @@ def _keys(records: Iterable[Record]) -> Iterator[_MoveKey]:
 
 
 def _outcome(move: LedgerMove) -> str | None:
-    """How the checks decided; None while they have not, and for a move that is not verified."""
+    """The result of the checks of a move.
+
+    It is None until they have decided, and for a move that is not verified.
+    """
     if move.returning and move.outcome is VerificationOutcome.FAILED:
         return NOT_RETURNED
     if not move.verified or move.outcome is None:

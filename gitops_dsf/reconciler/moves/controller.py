@@ -1,8 +1,12 @@
 """Deletes the old copy of a moved application when the new copy is healthy.
 
-With the policies of these ApplicationSets Argo CD never deletes, so nobody else deletes the copies
-that this controller deletes. It remembers times only: when a decision changed, and when it deleted.
-A new leader starts counting again, which makes it slower and nothing else.
+With the policies of these ApplicationSets Argo CD never deletes, so only this controller deletes
+old copies. It remembers times only: when a decision changed, and when it deleted. A new leader
+starts counting again, which makes it slower and nothing else.
+
+Guaranteed: no copy is deleted while a source of the rules may be outdated, and `deletion` evaluates
+everything again on the API server before a delete. Not guaranteed: that a copy goes soon. A
+deletion that fails waits longer each time, and a cluster that OCM does not reach keeps its copy.
 """
 
 from collections import deque
@@ -50,7 +54,7 @@ RETRIES: Final = Backoff(first=5.0, ceiling=60.0, jitter=0)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _NotBefore:
-    """When a deletion for an ApplicationSet may be tried again, and why not now."""
+    """The time before which no deletion for an ApplicationSet is tried again, with the reason."""
 
     until: float
     reason: MoveReason
@@ -89,22 +93,19 @@ class MoveController:
         self._report = MoveReporter(context)
         self._waits = WaitRecorder(context)
         self._not_before: dict[str, _NotBefore] = {}
-        """By UID of the ApplicationSet. Losing it only means that the hub is asked more often."""
+        """Earliest next deletions, by UID of the ApplicationSet. Losing them only means that the
+        hub is asked more often."""
         self._deleted = deque[float](maxlen=MAX_PER_MINUTE)
         self._best: dict[str, _BestRanks] = {}
-        """By UID of the ApplicationSet.
-
-        A copy that is rolling out a change is not an unhealthy one.
-        """
+        """The best health that copies had, by UID of the ApplicationSet. A copy that is rolling out
+        a change is not an unhealthy one."""
         self._complete: dict[str, tuple[object, ...]] = {}
-        """By name: what was seen of an ApplicationSet none of whose copies has left its decision.
-
-        As long as nothing of this changes, there is nothing to do for it.
-        """
+        """The state, by name, of each ApplicationSet whose copies are all on decided clusters. As
+        long as nothing of this changes, there is nothing to do for it."""
         self._silent = ""
-        """Why the hub did not answer in this pass."""
+        """The reason why the hub did not answer in this pass; empty if it did."""
         self._next = 0.0
-        """When the next pass is due at the latest."""
+        """The time at which the next pass is due at the latest."""
         self._pause = pause
         self._informers = (
             view.sets,

@@ -1,4 +1,6 @@
-"""Deletes one copy, in four steps:
+"""Deletion of one old copy, safe against two replicas that both believe to lead.
+
+It has four steps:
 
 1. Read everything that the deletion depends on from the API server, and evaluate it again.
 2. Change every copy that the deletion relies on, by an annotation that asks Argo CD to refresh it.
@@ -81,7 +83,7 @@ class ObservedPlacement(msgspec.Struct, frozen=True):
 
 
 class Blocked(Exception):  # noqa: N818 - a state, not a mistake
-    """Why nothing is deleted now."""
+    """The reason why nothing is deleted now."""
 
     def __init__(self, reason: MoveReason, message: str) -> None:
         super().__init__(message)
@@ -244,7 +246,7 @@ class CopyDeleter:
         copy = candidate.verdict.copy
         waiting: dict[str, str] = {}
         if placement is not None and is_verified(placement.metadata):
-            # Of every old copy: one that waits must not take the turn of this one.
+            # All old copies are judged: one that waits must not take the turn of this one.
             waiting = await self._unverified(
                 name, clusters - candidate.state.decided, candidate.state.decided
             )
@@ -278,10 +280,11 @@ class CopyDeleter:
     async def _unverified(
         self, placement: str, clusters: Iterable[str], decided: frozenset[str]
     ) -> dict[str, str]:
-        """Those of these clusters whose copy waits for the checks of its move, with the reason.
+        """The clusters among these whose copy waits for the checks of its move, with the reason.
 
         The ledger of the API server decides, because a leader that was stopped remembers an old
-        one. What it allows is never taken back, so no other leader can return the move afterwards.
+        one. A move that the ledger allows is never taken back, so no other leader can return it
+        afterwards.
         """
         config_map = await self._ledger.read()
         try:

@@ -1,8 +1,8 @@
-"""Which clusters OCM reaches, and which it has reached again only for a short time.
+"""Reachability of clusters: those that OCM reaches, and those that only just returned.
 
 A cluster that returns may get its application back by the next decision. So its old copy is kept
-for a while, and not deleted just before it is wanted again. A new leader knows of returns before
-its time only what the condition on the hub says.
+for a while, and not deleted just before it is wanted again. A new leader knows of earlier returns
+only what the condition on the hub says.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,11 +43,11 @@ class ReachabilityTracker:
         self._clock = clock
         self._hub_time = hub_time
         self._returned_at: dict[str, float] = {}
-        """By the clock of this process."""
+        """The time at which each cluster returned, by the clock of this process."""
         clusters.compare(self._note)
 
     def of(self, clusters: Mapping[str, ManagedCluster]) -> Reachability:
-        """Of these clusters, as they are now: the informer may be behind what was just read."""
+        """The reachability of these clusters now: the informer may be behind the last read."""
         now = self._clock()
         hub_now = self._hub_time()
         for name, returned_at in tuple(self._returned_at.items()):
@@ -63,7 +63,7 @@ class ReachabilityTracker:
         return Reachability(unreachable=frozenset(unreachable), returned=frozenset(returned))
 
     def _has_just_returned(self, name: str, cluster: ManagedCluster, hub_now: float) -> bool:
-        # The condition tells a new leader of returns that it has not seen itself.
+        # The condition shows a new leader the returns that it has not seen itself.
         since = cluster.available_since
         if since is not None and hub_now < since + HOLD_SECONDS:
             return True

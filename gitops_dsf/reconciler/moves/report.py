@@ -1,4 +1,4 @@
-"""What people see of old copies that wait: an Event and metrics for each ApplicationSet.
+"""Events and metrics about old copies that wait, for each ApplicationSet.
 
 Reasons that pass within moments are not Events. Nothing depends on these reports.
 """
@@ -22,10 +22,10 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(kw_only=True)
 class _ApplicationSetWait:
-    """What one ApplicationSet waits for, as far as this process has seen."""
+    """The reason why one ApplicationSet waits, as far as this process has seen it."""
 
     since: float | None = None
-    """When a copy began to wait; None while none waits."""
+    """The time when a copy began to wait; None while none waits."""
     reason: MoveReason | None = None
     """The reason that is announced, or will be."""
     reason_since: float = 0.0

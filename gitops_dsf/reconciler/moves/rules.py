@@ -30,11 +30,12 @@ from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.wording import names_text
 
 _RANKS: Final = {"Healthy": 3, "Suspended": 3, "Progressing": 2}
-"""By health; 1 for all others. The rank of a copy on an unreachable cluster is 0."""
+"""Ranks by health; any other health has rank 1. The rank of a copy on an unreachable cluster is
+0."""
 
 
 class Action(StrEnum):
-    """What becomes of a copy on a cluster that left the decision."""
+    """The action on a copy whose cluster left the decision."""
 
     DELETE = "delete"
     WAIT = "wait"
@@ -43,14 +44,14 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CopyVerdict:
-    """What happens to one copy. `message` is a sentence without numbers that change."""
+    """The verdict on one copy. `message` is a sentence without numbers that change."""
 
     copy: Application
     action: Action
     reason: MoveReason
     message: str
     relies_on: tuple[Application, ...] = ()
-    """For a deletion: the copies that must stay, those on decided clusters first."""
+    """The copies that must stay after a deletion, those on decided clusters first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,14 +73,12 @@ class MoveState:
     name_on: Callable[[str], str]
     """The name that the ApplicationSet gives to the Application of a cluster."""
     unverified: Mapping[str, str] = field(default_factory=dict)
-    """By cluster, why its copy may not go although enough others are healthy.
-
-    Its move is not verified yet.
-    """
+    """Reasons, by cluster, why a copy must stay although enough others are healthy: its move is not
+    verified yet."""
 
     @property
     def wanted(self) -> int:
-        """How many copies must exist at any time."""
+        """The number of copies that must exist at any time."""
         return max(len(self.decided), self.asked_for or 0)
 
 
@@ -127,7 +126,7 @@ def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
 
 
 def never_deleted(copy: Application, name_on: Callable[[str], str]) -> CopyVerdict | None:
-    """Why a copy is never deleted; None if it may be.
+    """The reason why a copy is never deleted; None if it may be deleted.
 
     `name_on` gives the name of the Application of a cluster.
     """
@@ -146,18 +145,18 @@ def never_deleted(copy: Application, name_on: Callable[[str], str]) -> CopyVerdi
 
 
 def _candidate(copy: Application, staying: Iterable[Application], state: MoveState) -> CopyVerdict:
-    # A copy that somebody moved does not count: its name is another one than its cluster's.
+    # A copy that was moved by hand does not count: its name is not that of its cluster.
     others: list[Application] = []
     for other in staying:
         if other is copy or not other.cluster:
             continue
         if other.name == state.name_on(other.cluster):
             others.append(other)
-    # Those on decided clusters first: a deletion changes only the first few of them.
+    # Copies on decided clusters come first, because a deletion changes only the first few.
     others.sort(key=lambda other: (other.cluster not in state.decided, other.name))
     present = _clusters_of(others)
     good_copies = tuple(other for other in others if is_good(other, state.unreachable))
-    # By cluster: several copies on one cluster fail together.
+    # Copies count once per cluster: several copies on one cluster fail together.
     good = _clusters_of(good_copies)
     if copy.cluster in state.unreachable:
         message = f"OCM does not reach {copy.cluster}, so its workload could not be deleted now"

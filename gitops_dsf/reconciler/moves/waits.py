@@ -1,6 +1,6 @@
 """Writes to the hub why old copies are still there.
 
-So `status` prints the reason that the reconciler has, and does not have to guess.
+So `status` shows the reason of the reconciler and does not have to guess it.
 """
 
 import logging
@@ -21,11 +21,8 @@ from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
 LASTING_SECONDS: Final = 10.0
 """A reason is written after this time: most new copies are Healthy by then."""
 WRITE_SECONDS: Final = 10.0
-"""Between two writes.
-
-The ledger of paced moves is in the same object, and each write there is a conflict for whoever has
-read it before.
-"""
+"""The time between two writes. The ledger of paced moves is in the same object, and each write is a
+conflict for a controller that has read the object before."""
 
 LOG = logging.getLogger(__name__)
 
@@ -35,7 +32,7 @@ CopyKey = tuple[str, str]
 
 class _SeenWait(NamedTuple):
     since: float
-    """Since when this is the reason, by the clock of this process."""
+    """The time since when this is the reason, by the clock of this process."""
     wait: WaitingCopy
 
 
@@ -49,13 +46,10 @@ class WaitRecorder:
         )
         self._seen: dict[CopyKey, _SeenWait] = {}
         self._written: tuple[WaitingCopy, ...] | None = None
-        """What the ConfigMap has; None: not known."""
+        """The waits that the ConfigMap has; None if they are unknown."""
         self._next = context.clock() + LASTING_SECONDS
-        """When the ConfigMap may be written again.
-
-        A new leader takes its time, so that it does not take away what it will find out again in a
-        moment.
-        """
+        """The time at which the ConfigMap may be written again. A new leader waits at first, so
+        that it does not remove a wait that it will find again in a moment."""
 
     def note(self, item: ApplicationSet, verdicts: Iterable[CopyVerdict]) -> None:
         """The verdicts on the copies of one ApplicationSet; none when no copy waits."""
@@ -127,10 +121,10 @@ class WaitRecorder:
         self._written = goal
 
     def _goal(self, written: Iterable[WaitingCopy], now: float) -> tuple[WaitingCopy, ...]:
-        """What should be written.
+        """The waits that should be written.
 
-        Of a copy with a new reason, what was written before stays for a while: also what an earlier
-        leader wrote of it.
+        When the reason of a copy is new, the earlier one stays for a while, even if an earlier
+        leader wrote it.
         """
         before = {(wait.application_set, wait.application): wait for wait in written}
         goal: list[WaitingCopy] = []

@@ -1,4 +1,4 @@
-"""Which Placement orders which MultiKueueConfig. Pure."""
+"""Claims of Placements on MultiKueueConfigs: which Placement orders which config. Pure."""
 
 import contextlib
 from collections import defaultdict
@@ -34,13 +34,13 @@ class ConfigClaim:
 
 
 def claims_in(namespaces: Iterable[FollowedNamespace]) -> dict[str, list[ConfigClaim]]:
-    """By MultiKueueConfig, in order of namespace and name of the Placement."""
+    """The claims by MultiKueueConfig, in order of namespace and name of the Placement."""
     claims: dict[str, list[ConfigClaim]] = defaultdict(list)
     for followed in sorted(namespaces, key=lambda followed: followed.name):
         for name, placement in sorted(followed.placements.items.items()):
             if not placement.multikueue:
                 continue
-            # An annotation of another version, or of somebody else, orders nothing.
+            # An annotation of another version, or of another program, orders nothing.
             with contextlib.suppress(msgspec.DecodeError):
                 order = msgspec.json.decode(placement.multikueue, type=MultiKueueOrder)
                 claims[order.config].append(

@@ -25,12 +25,12 @@ class StoredConfig:
     """A MultiKueueConfig as the hub has it."""
 
     whole: dict[str, Any]
-    """With all fields of others, which stay."""
+    """The whole object, with the fields of other writers, which stay."""
     config: MultiKueueConfig
 
     @property
     def is_ours(self) -> bool:
-        """Whether it has the label of what the reconciler writes."""
+        """Whether the config has the label of objects that the reconciler writes."""
         return self.config.metadata.label(MANAGED_BY_LABEL) == MANAGER
 
 
@@ -48,7 +48,7 @@ async def read_config(api: HubApi, name: str) -> StoredConfig | None:
 async def write_config(
     api: HubApi, name: str, before: StoredConfig | None, order: WrittenOrder, *, ordered_at: str
 ) -> None:
-    """Writes the list. Raises ApiError, with 409 if somebody wrote it after it was read."""
+    """Writes the list. Raises ApiError, with 409 if the config changed after it was read."""
     whole = {"metadata": {"name": name}} if before is None else before.whole
     metadata: dict[str, Any] = whole["metadata"]
     annotations = {
@@ -59,8 +59,8 @@ async def write_config(
         **whole,
         "apiVersion": MULTIKUEUE_CONFIGS.api_version,
         "kind": "MultiKueueConfig",
-        # The metadata that was read holds the resourceVersion. With it the API server refuses a
-        # list that somebody changed meanwhile.
+        # The metadata that was read holds the resourceVersion. With it the API server refuses the
+        # write if the list has changed since.
         "metadata": {
             **metadata,
             "labels": {**(metadata.get("labels") or {}), MANAGED_BY_LABEL: MANAGER},

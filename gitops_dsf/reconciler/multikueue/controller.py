@@ -51,7 +51,7 @@ from gitops_dsf.reconciler.multikueue.report import OrderReport
 PAUSE_SECONDS: Final = 2.0
 """Shortest time between two passes. Each looks at all jobs of the hub."""
 POLL_SECONDS: Final = 30.0
-"""Between two looks whether Kueue is there, and whether some Placement needs it."""
+"""The time between two checks whether Kueue is there and whether a Placement needs it."""
 
 LOG = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class MultiKueueController:
         self._namespaces = FollowedNamespaces(context, namespaces)
         self._report = OrderReport(context)
         self._pauses = Pauses(REFUSED)
-        """By MultiKueueConfig."""
+        """Pauses after a refused write, by MultiKueueConfig."""
         self._is_kueue_there = False
         self._is_absence_reported = False
         context.ordering = self._ordering
@@ -130,7 +130,8 @@ class MultiKueueController:
         finally:
             work.cancel()
             await asyncio.wait({work})
-            # An empty pass takes the series away, which would show an order that nobody keeps.
+            # An empty pass removes the series; otherwise they would show an order that is no longer
+            # kept.
             self._report.begin()
             self._report.finish()
 
@@ -235,7 +236,7 @@ class MultiKueueController:
         return max(CONFLICT_SECONDS, inputs.due_at - inputs.now)
 
     def _debounce_seconds(self, claim: ConfigClaim) -> float:
-        """Until the decision has not changed for long enough.
+        """Seconds until the decision has been unchanged for DEBOUNCE_SECONDS.
 
         OCM writes the pages of a decision one after another.
         """
@@ -247,7 +248,7 @@ class MultiKueueController:
     def _inputs(
         self, claim: ConfigClaim, stored: StoredConfig | None, view: KueueView
     ) -> OrderInputs:
-        """What the order depends on, as the informers show it."""
+        """The inputs of the order, as the informers show them."""
         hub = self._context.view
         now = self._api.now()
         decision = self._namespaces.by_name[claim.namespace].decisions.get(claim.name)
@@ -322,7 +323,7 @@ class MultiKueueController:
     async def _write(
         self, claim: ConfigClaim, stored: StoredConfig | None, inputs: OrderInputs, order: Order
     ) -> None:
-        """Raises ApiError, with 409 if somebody wrote the config meanwhile."""
+        """Writes the list. Raises ApiError, with 409 if the config was written meanwhile."""
         if order.is_ordered or stored is None:
             # The format has whole seconds. Rounded down, the next order would come too early.
             ordered_at = timestamp_of(math.ceil(inputs.now))

@@ -1,4 +1,4 @@
-"""Which jobs are on which clusters, as Kueue's Workloads say it.
+"""Jobs and the clusters that they are on, according to Kueue's Workloads.
 
 A hub has a hundred thousand Workloads, so little is kept of each, and nothing of those that are on
 no cluster.
@@ -20,7 +20,7 @@ MAX_SHARED: Final = 10_000
 
 
 class JobPlace(msgspec.Struct, frozen=True, gc=False):
-    """What is kept of a Workload.
+    """The fields that are kept of a Workload.
 
     Without a cluster the Workload is on none, or its job has finished.
     """
@@ -98,7 +98,7 @@ class WorkloadReader:
 
 
 def _admitted_at(states: Collection[_CheckState]) -> float:
-    """When the last check became Ready; 0 if that is not known.
+    """The time when the last check became Ready; 0 if it is unknown.
 
     A Workload has no other time of this. Kueue sets the cluster together with the state of its
     check (v0.19.2, syncAdmittingRemoteState).
@@ -127,7 +127,7 @@ class _AdmissionCheck(msgspec.Struct, frozen=True):
 
 
 class CheckedConfig(msgspec.Struct, frozen=True):
-    """What is kept of an AdmissionCheck."""
+    """The fields that are kept of an AdmissionCheck."""
 
     config: str = ""
     """The MultiKueueConfig that it names; empty if it is a check of another controller."""
@@ -150,9 +150,9 @@ class ConfigJobs:
     busy: frozenset[str]
     """Clusters on which one of them is admitted, or that one waits for alone."""
     doubtful: frozenset[str]
-    """Clusters with jobs of which nobody knows whether they are of this config."""
+    """Clusters with jobs that may or may not belong to this config."""
     placed: tuple[PlacedJob, ...]
-    """Those that may count as assumed load."""
+    """The jobs that may count as assumed load."""
 
     def holding(self, listed: Collection[str]) -> frozenset[str]:
         """The clusters that must stay in a list because of jobs.
@@ -193,7 +193,7 @@ def jobs_of(
 
 
 class _Relevance(dict[tuple[str, ...], bool | None]):
-    """Whether Workloads with these checks are of a config; None if that is not known."""
+    """Whether Workloads with these checks are of a config; None if that is unknown."""
 
     def __init__(self, config: str, checks: Mapping[str, CheckedConfig]) -> None:
         super().__init__()

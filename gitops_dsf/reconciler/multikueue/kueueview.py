@@ -1,4 +1,4 @@
-"""The informers of Kueue's objects. They run only while they are needed and Kueue is there."""
+"""The informers of Kueue's objects, which run only while Kueue is there and they are needed."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,7 +42,7 @@ class KueueView:
                 {informer.resource: informer.run for informer in self.informers}, self._on_bug
             )
         finally:
-            # What is not followed is not broken.
+            # Remove the series: an informer that does not run cannot be broken.
             for informer in self.informers:
                 self._broken.remove(informer.resource)
 

@@ -21,11 +21,11 @@ class FollowedNamespace:
     placements: Informer[PlacementSummary]
     pages: Informer[PlacementDecision]
     decisions: DecisionSets
-    """As `observe` saw them last."""
+    """The decisions of the last `observe`."""
 
 
 class FollowedNamespaces:
-    """Those that the arguments of the process name.
+    """The namespaces that the arguments of the process name.
 
     The informers of Argo CD's namespace are those of the view, which all controllers share.
     """

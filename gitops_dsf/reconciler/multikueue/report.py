@@ -38,7 +38,7 @@ class OrderReport:
         metrics.first.set(self._first)
         metrics.left_out.set(self._left_out)
         metrics.refused.set(self._refused)
-        # What has passed is said again when it returns.
+        # A problem that has passed is reported again when it returns.
         self._said = {state: text for state, text in self._said.items() if state in self._states}
 
     def shown(self, config: str, names: Collection[str], left_out: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""Computes admissions beside the event loop.
+"""Computes admissions of paced moves in a thread beside the event loop.
 
 It does so only when something that they depend on has changed.
 """
@@ -16,11 +16,11 @@ class _Last(NamedTuple):
     """The last admission, and what it depended on."""
 
     inputs: Inputs
-    """Without the scores, which would stay in memory after a new list."""
+    """The inputs without the scores, which would stay in memory after a new list."""
     ledger: Ledger
     admission: Admission
     holds_until: float
-    """When time alone changes it, in seconds since 1970."""
+    """The time at which the result changes even if no input does, in seconds since 1970."""
 
 
 class CachedAdmission:
@@ -35,7 +35,7 @@ class CachedAdmission:
 
     @property
     def waiting(self) -> tuple[Waiting, ...]:
-        """What the moves of the last admission waited for."""
+        """The reasons for which the moves of the last admission waited."""
         return () if self._last is None else self._last.admission.waiting
 
     async def admit(self, inputs: Inputs, ledger: Ledger, pace: Pace, now: float) -> Admission:

@@ -9,7 +9,10 @@ publishes the items that carry the moves out. The order is what keeps the pace:
   leader that dies in between leaves a move that is counted and not carried out yet, and never one
   that is not counted.
 
-`gitops_dsf.pacing` tells the life of a move.
+`gitops_dsf.pacing` describes the life of a move.
+
+Not guaranteed: that a move begins as soon as the pace allows it. While a source may be outdated, or
+the ledger cannot be read or has no room, nothing begins.
 """
 
 import logging
@@ -65,13 +68,13 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Observed:
-    """What a pass begins with."""
+    """The state of the hub at the beginning of a pass."""
 
     now: float
     """The hub's time, in seconds since 1970."""
     config_map: dict[str, Any] | None
     stored: StoredMoves
-    """What the ConfigMap says."""
+    """The moves that the ConfigMap has."""
     known: StoredMoves
     """The same with what had no room in it, as far as this leader knows."""
     published: ShownItems
@@ -79,19 +82,19 @@ class _Observed:
     """The paced Placements, by namespace/name."""
     decisions: DebouncedDecisions
     refused: Mapping[str, str]
-    """Why a cluster or a Placement takes part in no move: the hub refuses its items."""
+    """The reason why a cluster or a Placement takes part in no move: the hub refuses its items."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Plan:
-    """What is under way after a pass, what waits, and what it depends on."""
+    """The moves that are under way or waiting after a pass, with the inputs of the plan."""
 
     moves: StoredMoves
     inputs: Inputs
     kept_seconds: float
-    """How long a move matters after its last change."""
+    """The time for which a move matters after its last change."""
     verifications: Mapping[str, Verification]
-    """By namespace/name of the Placement."""
+    """The verifications by namespace/name of the Placement."""
 
 
 class PaceController:
@@ -126,11 +129,12 @@ class PaceController:
             read=read_inventory_digests,
         )
         self._next_inventory = 0.0
-        """When the digests of the inventory are read again, by the clock of this process."""
+        """The time at which the digests of the inventory are read again, by the clock of this
+        process."""
         self._whole = StoredMoves()
-        """What the last pass knew."""
+        """The moves that the last pass knew."""
         self._fitted = StoredMoves()
-        """What of it had room in the ConfigMap."""
+        """The part of them that had room in the ConfigMap."""
         self._left_out = ""
         self._unreadable_time = ""
         """The last acknowledgement of a stop that is not a time. It is logged once."""
@@ -174,8 +178,8 @@ class PaceController:
             await self._take_away(observed)
             return INTERVAL_SECONDS
         plan = await self._plan(observed, self._pace)
-        # The ledger comes before the items. The other way round, items of a leader that dies in
-        # between would carry out a move that nobody counts.
+        # The ledger is written before the items. Otherwise the items of a leader that dies in
+        # between would carry out a move that is not counted.
         await self._commit(observed, plan)
         self._verified_scores.seen(_watched(plan))
         self._report(observed, plan)
@@ -183,7 +187,7 @@ class PaceController:
         return INTERVAL_SECONDS
 
     async def _observe(self) -> _Observed:
-        """Raises ApiError, and NotReady while nobody knows what is under way."""
+        """Reads the hub. Raises ApiError, and NotReady while the moves under way are unknown."""
         now = self._api.now()
         config_map = await self._config_map.read()
         try:
@@ -191,7 +195,7 @@ class PaceController:
         except MovesError as error:
             # Nothing begins while the moves under way cannot be counted.
             raise NotReady(str(error)) from error
-        # What this leader left out for want of room, it still knows.
+        # This leader still knows the moves that had no room in the ConfigMap.
         whole_moves = (self._whole if stored == self._fitted else stored).not_after(now)
         scores = self._view.scores
         published = ShownItems(
@@ -218,7 +222,7 @@ class PaceController:
         await self._publisher.publish(observed.published, {})
 
     async def _plan(self, observed: _Observed, pace: Pace) -> _Plan:
-        """What is under way and what may begin, without any write."""
+        """The moves that are under way and those that may begin, without any write."""
         now = observed.now
         effect, maintenance = self._maintenance(observed)
         inputs = await self._reader.read(
@@ -241,9 +245,9 @@ class PaceController:
         ledger = ledger.pruned(kept=kept, now=now)
         changing_targets = observed.decisions.changing_targets
         if changing_targets is None or ledger.omitted:
-            # Nobody can count what was left out of the ledger. And while a decision changes,
-            # OCM may have sent something to the cluster that is best now, and the ledger does not
-            # say so yet.
+            # Moves that were left out of the ledger cannot be counted. And while a decision
+            # changes, OCM may have sent something to the cluster that is best now, and the ledger
+            # does not say so yet.
             admission = Admission(moves=(), waiting=self._admission.waiting)
         else:
             inputs = replace(inputs, changing_targets=changing_targets)
@@ -266,9 +270,9 @@ class PaceController:
         )
 
     async def _commit(self, observed: _Observed, plan: _Plan) -> None:
-        """Writes what has room, before any item.
+        """Writes the part that has room, before any item.
 
-        Raises ApiError, with 409 if somebody wrote meanwhile.
+        Raises ApiError, with 409 if the ConfigMap was written meanwhile.
         """
         moves = plan.moves
         fitted = moves.fitted(_room(observed.config_map), kept=plan.kept_seconds)
@@ -318,7 +322,7 @@ class PaceController:
     async def _evidence(
         self, observed: _Observed, inputs: Inputs, handovers: Handovers
     ) -> Evidence:
-        """What verified moves are judged by; nothing while no application asks for it."""
+        """The evidence by which verified moves are judged; empty if no application asks for it."""
         verifications: dict[str, Verification] = {}
         for key, paced in observed.paced.items():
             if paced.ranking.verification is not None:
@@ -394,7 +398,7 @@ class PaceController:
                 )
 
     def _maintenance(self, observed: _Observed) -> tuple[OpenWindows, MaintenanceState]:
-        """What the windows that are open mean, and how far drains are."""
+        """The consequences of the open windows, and the progress of drains."""
         view = self._view
         windows = view.maintenance.current or ()
         effect = effect_of(

@@ -1,6 +1,6 @@
-"""Whether the handovers of paced moves are done. Pure.
+"""Handovers of paced moves, judged by the copies of the applications. Pure.
 
-They are judged by the copies of all ApplicationSets that follow the Placement.
+The copies of all ApplicationSets that follow the Placement count.
 """
 
 from collections import defaultdict
@@ -15,10 +15,8 @@ from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.moves.rules import is_good, never_deleted
 
 TIMEOUT_SECONDS: Final = 1800.0
-"""An arrival that nobody admitted counts as ended after this time.
-
-Its copy may never become healthy, and then the cluster would never be free for another move.
-"""
+"""An arrival that was not admitted counts as ended after this time. Its copy may never become
+healthy, and then the cluster would never be free for another move."""
 
 
 class Handovers:
@@ -44,7 +42,7 @@ class Handovers:
     def is_done(self, move: LedgerMove) -> bool:
         """Whether a move is done, for every ApplicationSet that follows its Placement.
 
-        It is when the new copy is healthy and the old one is gone.
+        It is done when the new copy is healthy and the old one is gone.
         """
         if not move.admitted and self._now >= move.phase_since + TIMEOUT_SECONDS:
             return True
@@ -52,8 +50,8 @@ class Handovers:
             return False
         for application_set in self._following(move.placement):
             copies = self._copies.get(application_set.uid, ())
-            # Without a handover nobody deletes the old copy. On a lost cluster it cannot be deleted
-            # now.
+            # Without a handover nothing deletes the old copy. On a lost cluster it cannot be
+            # deleted now.
             if application_set.handover is None or move.source in self._unreachable:
                 continue
             if any(copy.cluster == move.source for copy in copies):
@@ -72,9 +70,9 @@ class Handovers:
         return True
 
     def clusters_with_copies(self, placement: str) -> Iterator[str]:
-        """The clusters with a copy that somebody deletes once its move is done.
+        """The clusters with a copy that is deleted once its move is done.
 
-        Without those that OCM does not reach: nobody can delete such a copy now.
+        Clusters that OCM does not reach are left out: a copy there cannot be deleted now.
         """
         for application_set in self._following(placement):
             handover = application_set.handover

@@ -1,10 +1,10 @@
-"""Writes the items of moves, whatever single clusters refuse.
+"""Writes the items of paced moves, even if single clusters refuse theirs.
 
 The items are in one AddOnPlacementScore `gitops-dsf-moves` for each cluster.
 
 Not guaranteed: that the items of all clusters are those of one moment. They are separate objects,
-so the order of writes (`gitops_dsf.pacing.publication`) keeps a Placement from being pushed where
-nothing draws it.
+so the order of writes (`gitops_dsf.pacing.publication`) keeps a Placement from being pushed away
+before another cluster draws it.
 """
 
 import logging
@@ -28,10 +28,8 @@ from gitops_dsf.reconciler.hub.api import MANAGER, REFUSED, HubApi
 from gitops_dsf.reconciler.hub.scorecolumns import StoredScore
 
 FORGET_SECONDS: Final = 600.0
-"""A refusal is forgotten when the cluster was not asked again for so long.
-
-Then nothing is wanted there any more.
-"""
+"""A refusal is forgotten when nothing was sent to the cluster for this time. Then no items are
+wanted there any more."""
 LASTING: Final = 2
 """Refusals in a row after which a cluster takes no part in moves.
 
@@ -48,7 +46,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _WrittenItems:
-    """What this replica wrote to a cluster, until the informer shows it.
+    """The items that this replica wrote to a cluster, until the informer shows them.
 
     The informer may be behind.
     """
@@ -62,12 +60,12 @@ class _WrittenItems:
 class _RefusedWrite(NamedTuple):
     message: str
     at: float
-    """By the clock of this process."""
+    """The time of the write, by the clock of this process."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShownItems:
-    """What the informer shows."""
+    """The items that the informer shows."""
 
     items: MoveItems
     versions: Mapping[str, str]
@@ -84,14 +82,12 @@ class ItemPublisher:
         self._api = api
         self._expected: dict[str, _WrittenItems] = {}
         self._pauses = Pauses(REFUSED)
-        """By cluster."""
+        """Pauses after a refused write, by cluster."""
         self._refusals: dict[str, _RefusedWrite] = {}
         """The last one of each cluster."""
         self.refused: Mapping[str, str] = {}
-        """Why a cluster or a Placement (namespace/name) takes part in no move.
-
-        It is what the hub said when it refused items.
-        """
+        """The reasons why clusters and Placements (namespace/name) take part in no move: the
+        answers of the hub that refused their items."""
 
     async def publish(self, published: ShownItems, wanted: MoveItems) -> None:
         """Writes what differs, in the order that is safe.
@@ -123,8 +119,7 @@ class ItemPublisher:
                 if not error.status:
                     raise
                 failed.add(cluster)
-                # In a conflict somebody else wrote meanwhile, so the next pass reads the object
-                # again.
+                # In a conflict another writer was first, so the next pass reads the object again.
                 if error.status != HTTPStatus.CONFLICT:
                     self._refuse(cluster, str(error))
             else:
@@ -137,9 +132,9 @@ class ItemPublisher:
         self.refused = self._lasting_refusals(writing)
 
     async def _not_shown_yet(self, published: ShownItems) -> dict[str, tuple[ClusterItems, ...]]:
-        """What the clusters hold whose last write the informer does not show yet.
+        """The items of the clusters whose last write the informer does not show yet.
 
-        It is read from the API server.
+        They are read from the API server.
         """
         possible: dict[str, tuple[ClusterItems, ...]] = {}
         for cluster, expected in tuple(self._expected.items()):
@@ -183,7 +178,7 @@ class ItemPublisher:
                 self._pauses.worked(cluster)
 
     def _lasting_refusals(self, writing: ItemWrites) -> dict[str, str]:
-        """Why clusters and Placements take part in no move."""
+        """The reasons why clusters and Placements take part in no move."""
         refused: dict[str, str] = {}
         for cluster, refusal in self._refusals.items():
             if self._pauses.times(cluster) >= LASTING and self._pauses.left(cluster):

@@ -18,10 +18,8 @@ from gitops_dsf.reconciler.pacing.situation import Inputs, situation_of
 from gitops_dsf.repository.model.reconciler import Pace
 
 REPLAN_SECONDS: Final = 300.0
-"""Between two plans of all refuges.
-
-Scores change all the time, and a refuge need not be the best cluster.
-"""
+"""The time between two plans of all refuges. Scores change all the time, and a refuge need not be
+the best cluster."""
 
 
 class RefugePlanner:
@@ -33,12 +31,12 @@ class RefugePlanner:
 
     def __init__(self) -> None:
         self._seen: Inputs | None = None
-        """What the last plan depended on."""
+        """The inputs of the last plan."""
         self._held: HeldClusters = NOTHING_HELD
-        """What was held then."""
+        """The clusters that were held during the last plan."""
         self._refuges: Refuges = {}
         self._next = 0.0
-        """When all are planned again, in seconds since 1970."""
+        """The time at which all refuges are planned again, in seconds since 1970."""
 
     async def plan(
         self, inputs: Inputs, ledger: Ledger, *, pace: Pace, published: Refuges, now: float

@@ -1,4 +1,4 @@
-"""What people see of paced moves: an Event on the Placement for each step, and metrics.
+"""Events and metrics about paced moves: an Event on the Placement for each step.
 
 A stop of the fleet is an Event on the ConfigMap of the moves, because it concerns every Placement.
 """
@@ -112,7 +112,7 @@ def _report_progress(
         _record_event(context, move, "MoveEnded", f"done after {seconds:.0f} s")
     elif earlier.phase is Phase.ADMITTED and move.phase is Phase.WITHDRAWN:
         message = f"OCM did not follow; is {move.target} eligible?"
-        # What the hub refused is the better reason: OCM could not see items that are not there.
+        # The refusal of the hub is the better reason: OCM could not see items that are not there.
         for name in (move.target, move.source, move.placement):
             if name in refused:
                 message = refused[name]
@@ -135,7 +135,7 @@ def _report_verification(
     if earlier.outcome is not None or move.outcome is None:
         return
     if move.verified:
-        # Of a move whose new copy was never healthy, this is the time since OCM followed it.
+        # If the new copy was never healthy, this is the time since OCM followed the move.
         seconds = now - earlier.phase_since
         context.metrics.verification.seconds.labels(outcome=str(move.outcome)).observe(seconds)
     measured = _measured(move)
@@ -159,12 +159,12 @@ def _report_verification(
             _record_event(context, move, "MoveFailed", message, warning=True)
         case VerificationOutcome.OVERTAKEN:
             _record_event(context, move, "MoveEnded", "OCM decided again before it was verified")
-    # Of a move that returned, the move back says it.
+    # When a move has returned, the Event of the move back says so.
     context.verification_decided()
 
 
 def _checks_wanted(move: LedgerMove, verification: Verification | None) -> str:
-    """Until when both copies stay, and for which scores."""
+    """The end of the time for which both copies stay, and the scores that are checked."""
     parts: list[str] = []
     for check in move.checks:
         wanted = "a score that is not known yet" if check.at_least is None else check.at_least
@@ -177,7 +177,7 @@ def _checks_wanted(move: LedgerMove, verification: Verification | None) -> str:
 
 
 def _measured(move: LedgerMove) -> str:
-    """What the checks of a move measured when they decided, or why they did not."""
+    """The values that the checks of a move measured, or why the checks did not decide."""
     if move.detail:
         return move.detail
     return "; ".join(check_text(check.score, check.last, check.at_least) for check in move.checks)

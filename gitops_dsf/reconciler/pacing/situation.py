@@ -1,6 +1,6 @@
-"""What an admission and refuges depend on, as read from the hub.
+"""The inputs of an admission and of refuges, as read from the hub.
 
-Most comes from informers. Sets and bindings are listed, because nothing else watches them.
+Most come from informers. Sets and bindings are listed, because nothing else watches them.
 """
 
 import contextlib
@@ -28,12 +28,12 @@ from gitops_dsf.simulator import HubState, Outcome, simulate_placement
 from gitops_dsf.simulator.taints import fits, tolerated_until
 
 POLL_SECONDS: Final = 30.0
-"""Between two lists of ManagedClusterSets and bindings."""
+"""The time between two lists of ManagedClusterSets and bindings."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inputs:
-    """What the desired moves depend on. Equal inputs have equal ones."""
+    """The inputs of the desired moves. Equal inputs give equal moves."""
 
     clusters: Mapping[str, ManagedCluster]
     sets: tuple[ManagedClusterSet, ...]
@@ -42,19 +42,15 @@ class Inputs:
     paced: Mapping[str, Paced]
     decided: Mapping[str, frozenset[str]]
     versions: tuple[int, ...]
-    """Of the scores, by which they are compared."""
+    """Versions of the scores, by which the scores are compared."""
     scores: Mapping[str, Mapping[str, PublishedScore]] = field(compare=False)
-    """Those that rank paced Placements, as the view has them: they change."""
+    """The scores that rank paced Placements. They are those of the view, so they change."""
     maintenance: OpenWindows = NOTHING
-    """What the open windows say.
-
-    Cordoned clusters have the taint here before they have it on the hub.
-    """
+    """The open maintenance windows. Cordoned clusters have the taint here before they have it on
+    the hub."""
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Why a cluster or a Placement gets no items of moves.
-
-    Such a cluster is cordoned here, so that what would go there goes elsewhere.
-    """
+    """The reasons why clusters and Placements get no items of moves. Such a cluster is cordoned
+    here, so that moves go to others."""
     changing_targets: frozenset[str] = frozenset()
     """Clusters that decisions name which keep changing."""
 
@@ -108,7 +104,7 @@ class SituationReader:
         maintenance: OpenWindows = NOTHING,
         refused: Mapping[str, str] | None = None,
     ) -> Inputs:
-        """What the desired moves depend on. Raises ApiError."""
+        """The inputs of the desired moves. Raises ApiError."""
         # They change rarely, so a list now and then is enough.
         if now >= self._next_poll:
             sets = await self._api.cluster_sets()
@@ -179,14 +175,16 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
 def could_decide(inputs: Inputs, placement: str, cluster: str, *, now: float) -> bool:
     """Whether OCM could decide for a cluster that a Placement (namespace/name) has left.
 
-    By its filters: of the cluster with the best scores OCM decides for one that is drawn.
+    Only filters are asked: among the clusters with the best scores, OCM decides for one that is
+    drawn.
     """
     paced = inputs.paced.get(placement)
     if paced is None:
         return False
     namespace, _, name = placement.partition("/")
     clusters = sorted(inputs.decided.get(placement, ()))
-    # Of one Placement, and with the scores as they are, so that it is quick in a large fleet.
+    # Only one Placement is evaluated, and with the present scores, so that it is quick in a large
+    # fleet.
     state = HubState.of(
         clusters=inputs.clusters.values(),
         sets=inputs.sets,
@@ -203,7 +201,7 @@ def could_decide(inputs: Inputs, placement: str, cluster: str, *, now: float) ->
 
 
 def holds_until(inputs: Inputs, *, ledger: Ledger, now: float) -> float:
-    """Until when these inputs have the same desired moves, in seconds since 1970.
+    """The time until which these inputs have the same desired moves, in seconds since 1970.
 
     After it a score has expired, a toleration has run out, a hold has ended, or less is assumed
     about the scores. It is infinite if time alone changes nothing. Pure, and slow for large fleets.

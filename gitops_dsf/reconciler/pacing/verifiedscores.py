@@ -1,10 +1,10 @@
-"""The scores by which verified moves are judged, with what they were between two passes.
+"""The scores by which verified moves are judged, including their values between two passes.
 
 A pass sees the scores of one moment. A score that was bad for a short time would be missed, so each
 write is noted here when the informer shows it, and wakes the controller.
 
-Guaranteed: what a pass read counts as seen only when its ledger is written. What came in a pass
-that failed, the next one sees, too.
+Guaranteed: values that a pass read count as seen only when its ledger is written. Values that
+arrived during a pass that failed are seen by the next one.
 
 Not guaranteed: writes that this process did not see, before it led or while the watch of the scores
 was broken. `Reading.unbroken` is False after those.
@@ -27,7 +27,7 @@ class _Item(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Of its score in the informer."""
+        """The key of the score in the informer."""
         return f"{self.cluster}/{self.check.resource}"
 
 
@@ -48,9 +48,9 @@ class VerifiedScores:
         self._by_key: dict[str, tuple[_Item, ...]] = {}
         """The watched items by the key of their score. A fleet has a million other scores."""
         self._meanwhile: dict[_Item, set[int | None]] = {}
-        """What each watched item was since a pass has seen it."""
+        """The values of each watched item since the last pass that has seen it."""
         self._seen_in: dict[_Item, int] = {}
-        """How often the scores had been listed when a pass saw an item last."""
+        """The number of lists of the scores when a pass saw an item last."""
         self._read = set[_Item]()
         """The items that this pass has read."""
         scores.listen(self._note)
@@ -64,8 +64,7 @@ class VerifiedScores:
             value=value_of(score, check, now=self._now()),
             written=0.0 if score is None else written_at(score, check),
             meanwhile=frozenset(self._meanwhile.get(item, ())),
-            # A list shows the last state alone. What a score was while the watch was broken, nobody
-            # knows.
+            # A list shows only the last state. The values while the watch was broken are unknown.
             unbroken=self._seen_in.get(item) == self._scores.lists,
         )
 
@@ -75,7 +74,7 @@ class VerifiedScores:
         `watched` are checks with their cluster.
         """
         items = {_Item(cluster, check) for check, cluster in watched}
-        # What came for an item that this pass did not read was judged by nobody, so it stays.
+        # A value of an item that this pass did not read was not judged, so it stays.
         for item in items & self._read:
             self._seen_in[item] = self._scores.lists
             self._meanwhile[item] = set()

@@ -1,4 +1,4 @@
-"""Proposals: what differs between hub and git becomes commits, for people to merge or to refuse.
+"""Proposals: differences between hub and git become commits that people merge or refuse.
 
 Only git and the forge keep state: a new leader starts from what they hold.
 """

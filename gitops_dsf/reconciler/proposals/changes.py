@@ -40,7 +40,7 @@ async def locks(
     """
     declared = declare(load(root))
     full = {scorer.name for scorer in declared.scorers if scorer.value.spec.reads_config}
-    # Those with mistakes, too: the plan then refuses their locks, and says why.
+    # Scorers with mistakes are included: the plan then refuses their locks, and says why.
     full |= {name for kind, name in declared.left_out if kind == "DynamicScorer"}
     # The hub may still run what git has no longer, and the plan knows no such name.
     due = sorted(full.intersection(scorers))
@@ -142,7 +142,7 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
 def _files(
     root: Path, imported: Import | None, leaving: Sequence[Document]
 ) -> dict[str, str | None]:
-    """What changes, without the documents that leave. An empty file is deleted."""
+    """The changed files, without the documents that leave. An empty file is deleted."""
     files: dict[str, str | None] = dict(imported.files) if imported is not None else {}
     for document in leaving:
         text = files.get(document.file)

@@ -47,11 +47,9 @@ APART: Final = 30.0
 So pages and labels that flap are not proposed.
 """
 BETWEEN: Final = Backoff(first=600.0, ceiling=4 * 3600.0, jitter=0)
-"""Pauses between two pushes of a kind.
-
-They double with each push, so that a page that flips does not cause pushes all day. After twice the
-longest one without a push they begin anew.
-"""
+"""Pauses between two pushes of a kind. They double with each push, so that a page that flips does
+not cause pushes all day. After twice the longest pause without a push they start at the first one
+again."""
 LEFT: Final = 600.0
 """Seconds after which a cluster in git without a ManagedCluster has left.
 
@@ -77,25 +75,25 @@ class _Made(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class _Memory:
-    """What a leader remembers about a kind. Losing it delays a proposal, or repeats one once."""
+    """The memory of a leader about a kind. Losing it delays a proposal, or repeats one once."""
 
     digest: str | None = None
-    """Of the change that the last pass found; None if it found none for sure."""
+    """The digest of the change that the last pass found; None if it found none for sure."""
     since: float = 0.0
-    """When this change was found for the first time."""
+    """The time when this change was found for the first time."""
     pushed_at: float = 0.0
     pushes: int = 0
-    """Without a long pause."""
+    """The number of pushes without a long pause between them."""
     offered: str = ""
     """The branch that was on the server last."""
     scorers: list[str] = field(default_factory=list)
     """Scorers whose locks it changes."""
     reason: str = ""
-    """What the log said last."""
+    """The reason that was logged last."""
     stamp: str = ""
     """Digest of what the last change of the inventory was made of."""
     made: _Made | None = None
-    """That change."""
+    """The change that this stamp belongs to."""
     written: str = ""
     """Digest of the files that it wrote."""
 
@@ -279,7 +277,8 @@ class ProposalController:
             if memory.pushes and now < memory.pushed_at + BETWEEN.delay(memory.pushes):
                 return "waiting"
             await self._push(clone, commit, branch, own)
-            # One that failed does not count: nobody was bothered, and the loop has its own pauses.
+            # A push that failed does not count: no reviewer was notified, and the loop has its own
+            # pauses.
             memory.pushes += 1
             memory.pushed_at = now
             LOG.info("proposal %s: pushed to %s", kind, branch)
@@ -310,7 +309,7 @@ class ProposalController:
         return branch == memory.offered and branch not in own
 
     async def _change(self, clone: Clone, kind: ProposalKind, *, offered: bool) -> _Made:
-        """What differs now. Raises GitError."""
+        """The present difference between hub and git. Raises GitError."""
         memory = self._memory[kind]
         view = self._view
         # Absence in an informer that is known to be outdated says nothing: a cluster that has
@@ -345,11 +344,11 @@ class ProposalController:
         return memory.made
 
     def _task(self, clone: Clone, kind: ProposalKind) -> Task:
-        """What the worker shall look at."""
+        """The task of the worker."""
         root = str(clone.tree / self._git.path)
         task = Task(root=root, kind=kind, seconds=self._page_seconds, secrets=self._secrets)
         if kind is ProposalKind.LOCKS:
-            # Those of an open proposal stay in it: its branch would lose their locks otherwise.
+            # Scorers of an open proposal stay in it: otherwise its branch would lose their locks.
             due = set(self._memory[kind].scorers)
             for name, scorer in self._view.scorers.items.items():
                 if scorer.condition("ConfigSynced").reason == "Drifted":
@@ -402,7 +401,7 @@ class ProposalController:
         own[branch] = commit
 
     def _record_events(self, change: Change, branch: str) -> None:
-        """For people who look at the hub and not at git."""
+        """Records Events, for people who look at the hub and not at git."""
         for name in change.scorers:
             scorer = self._view.scorers.items.get(name)
             if scorer is not None:
@@ -443,7 +442,7 @@ class ProposalController:
             self._metrics.proposals.labels(kind=kind, outcome=outcome).inc()
 
     async def _other_author(self, clone: Clone, branch: str, commit: str) -> str:
-        """Who else has pushed to a branch that should be at this commit; empty for nobody."""
+        """Another author who pushed to a branch that should be at this commit; empty if none did."""
         tip = await clone.fetch(branch)
         author = await clone.written_by(tip)
         return "" if tip == commit and author == clone.author else author

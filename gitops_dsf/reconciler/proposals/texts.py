@@ -1,7 +1,7 @@
 """The texts of a proposal: of its commit and its pull request.
 
-They quote /config pages and claims of clusters, which anybody may have written. So they are kept
-from being commands to a forge or to CI.
+They quote /config pages and claims of clusters, which other people control. So these quotes are
+kept from being commands to a forge or to CI.
 """
 
 import re
@@ -18,11 +18,8 @@ _COMMANDS: Final = re.compile(
     r"|(?<![\w@])@(?=\w)|\[(?=[^\[\]]*\b(?:ci|skip|actions)\b)",
     re.IGNORECASE,
 )
-"""What commands CI and forges.
-
-`fixes #12` in a merged commit closes the issue, `@name` notifies the person, and `[skip ci]` skips
-the checks. A space after the match prevents that.
-"""
+"""Commands of CI and forges: `fixes #12` in a merged commit closes the issue, `@name` notifies the
+person, and `[skip ci]` skips the checks. A space after the match prevents that."""
 
 
 _REASONS: Final = {
@@ -49,8 +46,8 @@ def title(change: Change) -> str:
 def request_body(kind: ProposalKind, change: Change) -> str:
     """The body in Markdown.
 
-    Texts from /config pages and clusters stand in a code block, so that they mention nobody and
-    link nowhere. A squashed commit repeats them as plain text, so commands are removed from them as
+    Texts from /config pages and clusters are in a code block, so that they notify nobody and link
+    nowhere. A squashed commit repeats them as plain text, so commands are removed from them as
     well.
     """
     listed = "\n".join(_listed(change))

@@ -1,4 +1,4 @@
-"""The worker: a process that reads one Task, makes the Change in the checkout, and ends.
+"""The worker of proposals: a process that reads one Task, makes the Change, and ends.
 
 `ask` starts it.
 

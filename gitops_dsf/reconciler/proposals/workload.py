@@ -1,4 +1,4 @@
-"""What the worker of proposals is asked, and what it answers. Both go through its pipes as JSON."""
+"""The task and the answer of the worker of proposals. Both go through its pipes as JSON."""
 
 from enum import StrEnum
 from typing import Any
@@ -17,13 +17,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     root: str
     kind: ProposalKind
     scorers: list[str] = []
-    """For locks: the scorers whose /config pages are compared with their locks."""
+    """The scorers whose /config pages are compared with their locks, in a task for locks."""
     seconds: float = 10.0
     """Time limit of each page."""
     secrets: str | None = None
     """Folder with the credentials of pages."""
     clusters: list[dict[str, Any]] = []
-    """For the inventory: ManagedClusters of the hub that are not being deleted."""
+    """The ManagedClusters of the hub that are not being deleted, in a task for the inventory."""
     gone: list[str] = []
     """Clusters that may be removed from git."""
 
@@ -40,9 +40,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     details: list[str] = []
     """One change each. They may quote /config pages and clusters, without control characters."""
     why: str = ""
-    """Why it is not known whether something differs. Then nothing was changed."""
+    """The reason why it is unknown whether something differs. Then nothing was changed."""
     note: str = ""
-    """What was left out, and why."""
+    """The parts that were left out, and why."""
     scorers: list[str] = []
     """Scorers whose locks changed."""
     refused: list[str] = []

@@ -1,6 +1,6 @@
-"""Probes scoring APIs, and writes what people see of every DynamicScorer.
+"""Probes scoring APIs, and writes the status of every DynamicScorer.
 
-That is its status, with an Event for each changed condition, and freshness as metrics and Events.
+It also records an Event for each changed condition, and shows freshness as metrics and Events.
 """
 
 import asyncio
@@ -23,7 +23,8 @@ from gitops_dsf.reconciler.scorers.statusconfigmap import StatusConfigMap
 from gitops_dsf.sync.fetch import Fetcher
 
 DEBOUNCE_SECONDS: Final = 1.0
-"""From the first change of a scorer to the probe of all changed ones: a sync brings many."""
+"""The time from the first change of a scorer to the probe of all changed ones: a sync brings
+many."""
 
 LOG = logging.getLogger(__name__)
 
@@ -53,11 +54,11 @@ class ScorerController:
         if not context.delivery.renders_crds:
             self._kept_apart = StatusConfigMap(context)
         self._next_round = 0.0
-        """When all scorers are probed again, by the loop's time."""
+        """The time at which all scorers are probed again, by the loop's clock."""
         self._changed: set[str] = set()
         """Scorers that appeared or changed since they were probed."""
         self._outdated = ""
-        """Why the last pass could not tell what is scored."""
+        """The reason why the last pass did not know what is scored; empty if it knew."""
         self._probe_now = asyncio.Event()
         self._status_now = asyncio.Event()
         context.view.scorers.compare(self._on_scorer)
@@ -160,7 +161,7 @@ class ScorerController:
         await self._writer.write(scorer, status)
 
     def _settled_condition(self, scorer: DynamicScorer) -> ObjectCondition:
-        """Until the journal is read, what the leader before wrote stays."""
+        """The condition Settled. Until the journal is read, the one of the leader before stays."""
         if self._flapping is None:
             return NO_CONDITION
         return self._flapping.settled_condition(scorer.resource) or scorer.condition(
@@ -177,7 +178,7 @@ class ScorerController:
 
 
 def _probed(scorer: DynamicScorer | None) -> tuple[str, int, ScorerSpec] | None:
-    """What a probe depends on."""
+    """The inputs of a probe."""
     if scorer is None:
         return None
     return scorer.identity, scorer.metadata.generation, scorer.spec

@@ -27,17 +27,17 @@ class _NotFresh(NamedTuple):
 
 
 class FreshnessReporter:
-    """Remembers which Placements were warned about, so that an Event tells when that is over."""
+    """Remembers the warned Placements, so that an Event reports when the warning is over."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._context = context
         self._warned: dict[tuple[str, str], PlacementSummary] = {}
-        """By Placement and resource: warnings that still hold."""
+        """Warnings that still hold, by Placement and resource."""
 
     def report(self, scan: Scan) -> None:
         """Sets the metrics, and records Events on Placements.
 
-        An Event tells that a Placement began or ceased to count a cluster as 0.
+        An Event says that a Placement began or ceased to count a cluster as 0.
         """
         labels = {resource: owner.item.name for resource, owner in scan.owners.items()}
         self._set_metrics(scan, labels)
@@ -57,8 +57,7 @@ class FreshnessReporter:
                 continue
             before = self._warned.pop((name, resource))
             placement = placements.get(name)
-            # Of a Placement that is gone, or is another one now, nobody waits for the end of the
-            # warning.
+            # When a Placement was deleted or replaced, the end of its warning is not reported.
             if placement is not None and placement.uid == before.uid:
                 message = (
                     f"no cluster is counted as 0 any more for {labels.get(resource, resource)}"

@@ -56,7 +56,7 @@ def points_in(
 
 
 def _counted(score: PublishedScore | None, ranked: RankedBy, *, now: float) -> int:
-    """What OCM counts of a score: 0 for one that is missing or expired."""
+    """The points that OCM counts for a score: 0 if it is missing or expired."""
     if score is None:
         return 0
     until = None if score.valid_until is None else score.valid_until.timestamp()

@@ -1,6 +1,10 @@
 """Probes scoring APIs, and remembers the results between rounds.
 
-The results are health, and /config compared with what was accepted.
+The results are health, and /config compared with the lock that was accepted.
+
+Guaranteed: one failed probe does not change a status; it takes several in a row. A /config that
+cannot be read keeps its last result for some probes. Not guaranteed: that an API that answers here
+is reachable for the agents, which send their requests from their own clusters.
 """
 
 import asyncio
@@ -181,11 +185,11 @@ class Prober:
         self._metrics = metrics
         self._allowed = allowed
         self.health: dict[str, Health] = {}
-        """By scorer; a scorer has none before its first probe."""
+        """Health by scorer; a scorer has none before its first probe."""
         self._probed: dict[str, tuple[str, str]] = {}
         """Identity of the scorer, and origin, that the results are about."""
         self._config: dict[str, tuple[ConfigSync, int]] = {}
-        """With the number of unreachable probes in a row."""
+        """Results for /config, each with the number of unreachable probes in a row."""
 
     def config(self, name: str) -> ConfigSync | None:
         """None for a scorer without configSyncMode Full."""

@@ -27,11 +27,9 @@ from gitops_dsf.wording import shortened
 MAX_MESSAGE: Final = 2048
 """Characters of a condition's message at most. The CRD allows 32,768."""
 MESSAGE_SECONDS: Final = 60.0
-"""A new message alone is written so long after the last write of the same status at the earliest.
-
+"""A message alone is written this time after the last write of the same status at the earliest.
 While a fleet loses its scores, the counts in the message change with each pass, every 15 s, for
-twelve minutes.
-"""
+twelve minutes."""
 BUSY: Final = frozenset(
     {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
@@ -66,11 +64,11 @@ def desired_status(
     now: float,
     flapping: ObjectCondition = NO_CONDITION,
 ) -> dict[str, Any]:
-    """The whole status.
+    """The complete status.
 
-    `health` is None for a scorer without a scoring API: then its scores tell whether it works.
+    `health` is None for a scorer without a scoring API: then its scores show whether it works.
     `config` is None for a scorer without configSyncMode Full, `flapping` is NO_CONDITION without a
-    journal. `scores` is a Condition where the scores are not known now: then Scored stays what it
+    journal. `scores` is a Condition where the scores are not known now: then Scored stays as it
     was.
     """
     conditions = []
@@ -194,14 +192,13 @@ class StatusWriter:
         self._is_partial = not context.delivery.renders_crds
         """Whether the status of a DynamicScorer has only upstream's fields."""
         self._is_ours = context.delivery.is_ours
-        """Whether those are ours to write. With UpstreamController they are its controller's: by
-        its healthStatus it decides what agents run.
-        """
+        """Whether upstream's fields are ours to write. With UpstreamController they belong to its
+        controller, which decides by its healthStatus what agents run."""
         self._path = SCORERS.within(context.view.hub_namespace).path
         self._pauses = Pauses(REFUSED, clock=context.clock)
-        """By scorer: the hub refused its status."""
+        """Pauses by scorer, after the hub refused its status."""
         self._written: dict[str, float] = {}
-        """By scorer: when its status was written last, by the context's clock."""
+        """The time of the last write of each scorer's status, by the context's clock."""
 
     async def write(self, scorer: DynamicScorer, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the hub takes no statuses now."""
@@ -209,7 +206,7 @@ class StatusWriter:
         before = self.kept_apart(scorer.status)
         status = self.kept_apart(status)
         if self._is_partial and "lastSyncedConfig" not in status:
-            # What the object has stays there, and would look like a change in every pass.
+            # The value in the object stays there, and would look like a change in every pass.
             before = {key: value for key, value in before.items() if key != "lastSyncedConfig"}
         change = patch(before, status)
         if not change and not self._is_partial:
@@ -227,7 +224,7 @@ class StatusWriter:
             self._record_events(scorer, status)
 
     def kept_apart(self, status: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What of a status is ours."""
+        """The part of a status that is ours."""
         return status if self._is_ours else _without_upstreams(status)
 
     async def _write_part(
@@ -248,7 +245,10 @@ class StatusWriter:
             await self._patch(scorer, change)
 
     async def _patch(self, scorer: DynamicScorer, change: Mapping[str, Any]) -> bool:
-        """Whether the hub took it. Raises ApiError when it takes no statuses now."""
+        """Writes a change of the status.
+
+        Returns whether the hub took it. Raises ApiError when it takes no statuses now.
+        """
         name = scorer.name
         if self._pauses.left(name):
             return False

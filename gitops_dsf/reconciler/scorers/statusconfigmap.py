@@ -1,8 +1,8 @@
 """The statuses of scorers in a ConfigMap, where DynamicScorers have no room for them.
 
 With delivery.crds Existing, the API server drops conditions from the status, and a scorer by query
-has no DynamicScorer at all. With delivery.mode UpstreamController, upstream's controller owns what
-the status has. `gitops-dsf status` and the next leader read them here.
+has no DynamicScorer at all. With delivery.mode UpstreamController, upstream's controller owns the
+fields of the status. `gitops-dsf status` and the next leader read them here.
 
 Not guaranteed: that all statuses fit. When they do not, they stay in memory and in the metrics, and
 the log says so.
@@ -21,7 +21,7 @@ from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
 
 MAX_BYTES: Final = 900_000
-"""Of all statuses. The API server refuses a ConfigMap above 1,048,576 bytes."""
+"""Upper limit for all statuses. The API server refuses a ConfigMap above 1,048,576 bytes."""
 
 LOG = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class StatusConfigMap:
         )
         self._object: dict[str, Any] | None = None
         self._data: dict[str, str] = {}
-        """What the hub has."""
+        """The data that the hub has."""
         self._is_read = False
         self._is_full = False
 
@@ -72,12 +72,12 @@ class StatusConfigMap:
             return
         before = self._object
         if before is not None:
-            # What is not written again goes: scorers that git removed.
+            # Keys that are not written again disappear: those of scorers that git removed.
             before = {**before, "data": {}}
         try:
             self._object = await self._stored.write(before, data)
         except ApiError:
-            # Somebody wrote it meanwhile, or deleted it: the next pass reads it again.
+            # The ConfigMap was written or deleted meanwhile: the next pass reads it again.
             self._is_read = False
             raise
         self._data = data
