@@ -27,7 +27,7 @@ from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.repository.model.repository import Delivery
 
 MAX_ORDERS: Final = 1000
-"""Upper limit of lists for Kueue that wait for the journal: nothing takes them without a journal."""
+"""Upper limit of lists for Kueue that wait for the journal. Without one, nothing takes them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -442,7 +442,7 @@ class ProposalController:
             self._metrics.proposals.labels(kind=kind, outcome=outcome).inc()
 
     async def _other_author(self, clone: Clone, branch: str, commit: str) -> str:
-        """Another author who pushed to a branch that should be at this commit; empty if none did."""
+        """Another author who pushed to a branch that should be at this commit; empty for none."""
         tip = await clone.fetch(branch)
         author = await clone.written_by(tip)
         return "" if tip == commit and author == clone.author else author
