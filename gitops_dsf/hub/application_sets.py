@@ -52,7 +52,7 @@ class _Set(msgspec.Struct, frozen=True):
 
 
 class Handover(msgspec.Struct, frozen=True):
-    """How the reconciler completes moves of an ApplicationSet that never deletes Applications."""
+    """The way in which the reconciler completes moves of an ApplicationSet that never deletes."""
 
     placement: str
     timeout: float
@@ -77,7 +77,7 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
     handover: Handover | None = None
     """None if Argo CD or people delete its Applications, or because of `obstacle`."""
     obstacle: str = ""
-    """Why moves are not completed although the strategy asks for it."""
+    """The reason why moves are not completed although the strategy asks for it."""
     strategy: str | None = None
     """The strategy of its moves; None if gitops-dsf did not render it."""
     template_name: str = ""
@@ -95,7 +95,7 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
         return self.strategy is not None
 
     def cluster_of(self, application: str) -> str:
-        """The cluster whose Application has this name; empty if the template does not tell."""
+        """The cluster whose Application has this name; empty if the template does not show it."""
         parts = _CLUSTER.split(self.template_name)
         if len(parts) != 2 or "{{" in "".join(parts):
             return ""
@@ -147,7 +147,7 @@ def recognised(
     """The Applications of rendered ApplicationSets, each with its ApplicationSet and cluster.
 
     Adopted ones may lack our label, and have the URL of an API server as destination. Then their
-    owner and their name tell both.
+    owner and their name show both.
     """
     by_uid = {application_set.uid: application_set for application_set in sets}
     for application in applications:
@@ -236,7 +236,7 @@ def _placements_selected(selector: dict[str, Any]) -> list[str]:
 
 
 def _handover(application_set: _Set) -> Handover | str | None:
-    """How moves are completed; as a text why they are not; None if the strategy does not ask.
+    """The completion of moves, or the reason why there is none; None if it is not asked for.
 
     Only generators that are understood are accepted. Others might generate more or less than the
     decision, and then a copy that is still wanted would be deleted.

@@ -1,6 +1,6 @@
 """Applications of Argo CD: one copy of an application on one cluster.
 
-What is kept of them decides whether an old copy may be deleted. Not guaranteed: that health and
+The fields that are kept decide whether an old copy may be deleted. Not guaranteed: that health and
 sync are of now. Argo CD writes them after its last comparison, which may be long ago where it does
 not reach the cluster.
 """
@@ -69,12 +69,12 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     """Synced, OutOfSync or Unknown; empty before Argo CD's first comparison."""
     # While retries are left, a failed sync is Running (Argo CD 3.6.1).
     phase: str = ""
-    """Of the last sync: Running, Terminating, Succeeded, Failed or Error; else empty."""
+    """The phase of the last sync: Running, Terminating, Succeeded, Failed or Error; else empty."""
     prunes: bool = False
     """Whether deleting the Application deletes the workload."""
     deleting: bool = False
     refusal: str = ""
-    """Why Argo CD rejects the destination; empty if it does not."""
+    """The reason why Argo CD rejects the destination; empty if it does not."""
 
 
 def prunes(finalizer: str) -> bool:
@@ -110,7 +110,7 @@ def read_application(raw: bytes | msgspec.Raw) -> Application:
 
 
 def _refusal(conditions: tuple[ObjectCondition, ...]) -> str:
-    """Why Argo CD rejects the destination; empty if it does not."""
+    """The reason why Argo CD rejects the destination; empty if it does not."""
     for condition in conditions:
         # Argo CD 3.6.1 also reports mistakes in sources by this condition (util/argo/argo.go). Only
         # messages about the destination speak of a cluster.

@@ -1,4 +1,4 @@
-"""Where Argo CD is on a hub, and what imports clusters into it."""
+"""The place of Argo CD on a hub, and the programs that import clusters into it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from gitops_dsf.hub.unread import Unread
 OPENSHIFT_GITOPS: Final = "openshift-gitops"
 """The namespace of the Argo CD that OpenShift GitOps installs."""
 APPLICATIONSET_CONTROLLER: Final = "applicationset-controller"
-"""In the names of its Deployments: `argocd-` or `openshift-gitops-` comes before it."""
+"""A part of the names of its Deployments: `argocd-` or `openshift-gitops-` comes before it."""
 ACM_DUCK_TYPE: Final = "acm-placement"
 """The duck-type ConfigMap of the clusterDecisionResource generator that Red Hat Advanced Cluster
 Management makes in the namespace of an Argo CD that a GitOpsCluster names.
@@ -37,7 +37,7 @@ class ArgoCdPlace:
     importers: tuple[GitOpsImporter, ...] = ()
     has_acm_duck_type: bool = False
     unread: tuple[Unread, ...] = ()
-    """What may not be read of importers and ConfigMaps."""
+    """The importers and ConfigMaps that may not be read."""
 
 
 def argocd_of(importer: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What OCM decided: the set of clusters of all pages of a decision."""
+"""Decisions of OCM: the set of clusters of all pages of a decision."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -18,7 +18,7 @@ def decided(pages: Iterable[objects.PlacementDecision]) -> Mapping[str, frozense
     """
     clusters: dict[str, set[str]] = {}
     for page in pages:
-        # By its label, which is what OCM finds the pages by, too.
+        # The pages are found by their label, as OCM finds them.
         key = f"{page.metadata.namespace or ''}/{page.placement}"
         clusters.setdefault(key, set()).update(page.cluster_names)
     return {key: frozenset(names) for key, names in clusters.items()}

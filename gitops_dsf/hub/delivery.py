@@ -1,6 +1,6 @@
-"""Who delivers scoring configuration to the clusters of a hub, and who owns its CRDs.
+"""The program that delivers scoring configuration to clusters, and the owner of its CRDs.
 
-gitops-dsf.yaml says it, and the index of the rendered list carries it to whoever reads a hub.
+gitops-dsf.yaml names them, and the index of the rendered list carries them to readers of a hub.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ UPSTREAM_AGENT: Final = "dynamic-scoring-agent"
 
 
 def delivers_upstream(mode: str | None) -> bool:
-    """Whether upstream's controller delivers, by delivery.mode; not if that is not known."""
+    """Whether upstream's controller delivers, by delivery.mode; False if the mode is unknown."""
     return mode is not None and mode != OUR_DELIVERY
 
 

@@ -1,4 +1,4 @@
-"""Which commit of the fleet repository Argo CD has applied: the live commit."""
+"""The live commit: the commit of the fleet repository that Argo CD has applied."""
 
 import msgspec
 
@@ -19,7 +19,7 @@ class _ApplicationStatus(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Deployed(msgspec.Struct, frozen=True):
-    """What an Application has applied."""
+    """The commits that an Application has applied."""
 
     status: _ApplicationStatus = _ApplicationStatus()
 

@@ -1,4 +1,4 @@
-"""Drift: whether a /config page still says what was accepted.
+"""Drift: differences between a /config page and the content that was accepted.
 
 A page has drifted when it changed, added or dropped a field. Configurations are compared as flat
 mappings from dotted paths to values.
@@ -94,10 +94,11 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
 
 
 def last_synced(page: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, Any]:
-    """What to write to status.lastSyncedConfig: the page, and accepted fields that it dropped."""
-    # A field that was dropped stays. Without it, nobody could see that the page had set its value.
+    """The content of status.lastSyncedConfig: the page, and accepted fields that it dropped."""
+    # A field that was dropped stays. Without it, the status would not show that the page had set
+    # its value.
     nested: dict[str, Any] = {}
-    # What the page says now counts more than what it had said.
+    # The present content of the page takes precedence over the earlier one.
     for path, value in sorted({**accepted, **page}.items()):
         *parents, leaf = path.split(".")
         inner = nested

@@ -1,4 +1,4 @@
-"""Whole numbers between two bounds: what is known of a score, or of a weighted sum of scores."""
+"""Intervals of whole numbers: the bounds of a score, or of a weighted sum of scores."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What every Kubernetes object has: metadata, owners and conditions."""
+"""Metadata, owners and conditions, which every Kubernetes object has."""
 
 from typing import Annotated, Any, Final
 

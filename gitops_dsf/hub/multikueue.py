@@ -1,4 +1,4 @@
-"""Orders of clusters for Kueue's MultiKueue: what people wrote is an annotation on the Placement.
+"""Orders of clusters for Kueue's MultiKueue, as people write them in an annotation of a Placement.
 
 Since 0.19 Kueue's incremental dispatcher nominates clusters in the order of
 `MultiKueueConfig.spec.clusters`. The reconciler keeps that list in the order of the scores.
@@ -16,7 +16,7 @@ from gitops_dsf.hub.pace import MAX_TERMS, PacedTerm, measured_after, total_weig
 from gitops_dsf.hub.times import Timestamp
 
 MULTIKUEUE_ANNOTATION: Final = "gitops-dsf.io/multikueue"
-"""On a Placement: a `MultiKueueOrder` as JSON."""
+"""Annotation of a Placement: a `MultiKueueOrder` as JSON."""
 KUEUE_NAMESPACE: Final = "kueue-system"
 """The namespace of Kueue in its own manifests and chart."""
 MULTIKUEUE_CONTROLLER: Final = "kueue.x-k8s.io/multikueue"
@@ -30,13 +30,14 @@ pkg/hub/controllers/admissioncheck/controller.go, f5844b98).
 MAX_CLUSTERS: Final = 20
 """The items that the CRD of MultiKueueConfigs allows in `spec.clusters` (Kueue 0.19.2)."""
 ORDERED_AT_ANNOTATION: Final = "gitops-dsf.io/ordered-at"
-"""On a MultiKueueConfig of ours: when its list was ordered last, and not only appended to."""
+"""Annotation of a MultiKueueConfig of ours: when its list was ordered last, and not only appended
+to."""
 ORDER_ANNOTATION: Final = "gitops-dsf.io/order"
-"""On a MultiKueueConfig of ours: a `WrittenOrder` as JSON."""
+"""Annotation of a MultiKueueConfig of ours: a `WrittenOrder` as JSON."""
 
 
 class MultiKueueOrder(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How people ranked the clusters for the jobs of a MultiKueueConfig."""
+    """The ranking of the clusters for the jobs of a MultiKueueConfig, as people wrote it."""
 
     config: str
     """Name of the MultiKueueConfig, which is cluster-scoped."""
@@ -58,20 +59,21 @@ class MultiKueueOrder(Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 class WrittenOrder(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What the reconciler wrote last into a MultiKueueConfig. What differs, somebody else wrote."""
+    """The list that the reconciler wrote last into a MultiKueueConfig.
+
+    If the list on the hub differs, another program wrote it.
+    """
 
     placement: str = ""
     """namespace/name of the Placement that orders the list."""
     clusters: tuple[str, ...] = ()
     points: dict[str, float] = {}
-    """Of the listed clusters at that time, with the load that was assumed.
-
-    One without points had scores that had expired, or was not eligible.
-    """
+    """The points of the listed clusters at that time, with the load that was assumed. A cluster
+    without points had scores that had expired, or was not eligible."""
     left_out: tuple[str, ...] = ()
     """Eligible clusters that had no place in the list, best first."""
     reason: str = ""
-    """Why it was written."""
+    """The reason why the list was written."""
 
 
 class KueueConfigSpec(Struct, frozen=True):
@@ -86,7 +88,7 @@ class MultiKueueConfig(Struct, frozen=True):
 
     @property
     def ordered_at(self) -> float | None:
-        """When the list was ordered last, in seconds since 1970; None if that is not known."""
+        """The time when the list was ordered last, in seconds since 1970; None if it is unknown."""
         # An absent annotation is an empty text, which is not a time. People may edit it, too.
         try:
             return msgspec.convert(
@@ -97,7 +99,7 @@ class MultiKueueConfig(Struct, frozen=True):
 
     @property
     def written(self) -> WrittenOrder:
-        """What we wrote last; an empty one if that is not known."""
+        """The list that we wrote last; empty if it is unknown."""
         text = self.metadata.annotation(ORDER_ANNOTATION)
         # Without it the list on the hub is the base of the next one, so nothing is lost.
         try:
@@ -107,7 +109,7 @@ class MultiKueueConfig(Struct, frozen=True):
 
 
 def multikueue_order(placement: objects.Placement) -> MultiKueueOrder | None:
-    """How people ranked the clusters for jobs; None if the Placement orders no MultiKueueConfig.
+    """The ranking of the clusters for jobs; None if the Placement orders no MultiKueueConfig.
 
     Raises msgspec.DecodeError if the annotation does not have our format.
     """
@@ -116,9 +118,9 @@ def multikueue_order(placement: objects.Placement) -> MultiKueueOrder | None:
 
 
 def readable_order(placement: objects.Placement) -> MultiKueueOrder | None:
-    """How people ranked the clusters for jobs; None if the Placement orders no MultiKueueConfig.
+    """The ranking of the clusters for jobs; None if the Placement orders no MultiKueueConfig.
 
-    None also for an annotation that cannot be read: the reconciler orders nothing by it.
+    It is also None for an annotation that cannot be read: the reconciler orders nothing by it.
     """
     try:
         return multikueue_order(placement)
@@ -127,7 +129,7 @@ def readable_order(placement: objects.Placement) -> MultiKueueOrder | None:
 
 
 def any_orders_jobs(placements: Iterable[objects.Placement]) -> bool:
-    """Whether one of these Placements is to order a MultiKueueConfig, even if nobody can read how.
+    """Whether a Placement has an order for a MultiKueueConfig, even one that cannot be read.
 
     Only a hub with one needs the right to read objects of Kueue. Another one may have no Kueue.
     """

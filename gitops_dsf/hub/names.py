@@ -5,30 +5,33 @@ from typing import Final
 
 OCM_GROUP: Final = "cluster.open-cluster-management.io"
 PLACEMENT_LABEL: Final = f"{OCM_GROUP}/placement"
-"""On a PlacementDecision: its Placement (OCM api, cluster/v1beta1 PlacementLabel)."""
+"""Label of a PlacementDecision: its Placement (OCM api, cluster/v1beta1 PlacementLabel)."""
 GROUP_NAME_LABEL: Final = f"{OCM_GROUP}/decision-group-name"
 GROUP_INDEX_LABEL: Final = f"{OCM_GROUP}/decision-group-index"
 CLUSTER_SET_LABEL: Final = f"{OCM_GROUP}/clusterset"
 DISABLE_ANNOTATION: Final = f"{OCM_GROUP}/experimental-scheduling-disable"
-"""On a Placement: OCM 1.2.1 leaves its decision as it is, also for a cluster that is gone."""
+"""Annotation of a Placement: OCM 1.2.1 leaves its decision as it is, also for a cluster that is
+gone."""
 AVAILABLE_CONDITION: Final = "ManagedClusterConditionAvailable"
-"""On a ManagedCluster: whether its agent renews its lease (OCM api, cluster/v1 types.go)."""
+"""Condition of a ManagedCluster: whether its agent renews its lease (OCM api, cluster/v1
+types.go)."""
 REFRESH_ANNOTATION: Final = "argocd.argoproj.io/application-set-refresh"
-"""On an ApplicationSet: reconcile at once (docs/contributing/behaviour.md#refresh-annotation)."""
+"""Annotation of an ApplicationSet: reconcile at once
+(docs/contributing/behaviour.md#refresh-annotation)."""
 APPLICATION_REFRESH_ANNOTATION: Final = "argocd.argoproj.io/refresh"
-"""On an Application (docs/contributing/behaviour.md#refresh-annotation-of-an-application)."""
+"""Annotation of an Application
+(docs/contributing/behaviour.md#refresh-annotation-of-an-application)."""
 SKIP_RECONCILE_ANNOTATION: Final = "argocd.argoproj.io/skip-reconcile"
-"""On an Application or a cluster Secret: Argo CD's Application controller leaves it alone."""
+"""Annotation of an Application or a cluster Secret: Argo CD's Application controller ignores the
+object."""
 PULL_ANNOTATION: Final = "apps.open-cluster-management.io/ocm-managed-cluster"
-"""On an Application that OCM's pull integration delivers: its cluster. Its destination is the hub.
-"""
+"""Annotation of an Application that OCM's pull integration delivers: its cluster. Its destination
+is the hub."""
 PULL_LABEL: Final = "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
-"""On an Application that OCM's pull integration delivers.
-
-It is in the template of its ApplicationSet.
-"""
+"""Label of an Application that OCM's pull integration delivers. It is in the template of its
+ApplicationSet."""
 APPLICATION_LABEL: Final = "gitops-dsf.io/application"
-"""On an Application: the ApplicationSet that was rendered for it."""
+"""Label of an Application: the ApplicationSet that was rendered for it."""
 PART_OF_LABEL: Final = "app.kubernetes.io/part-of"
 RECONCILER: Final = "gitops-dsf-reconciler"
 """Deployment, ServiceAccount, Service and Lease of the reconciler."""
@@ -48,7 +51,7 @@ WORK_NAME: Final = "gitops-dsf-config"
 STRATEGY_ANNOTATION: Final = "gitops-dsf.io/moves-strategy"
 TIMEOUT_ANNOTATION: Final = "gitops-dsf.io/moves-timeout-seconds"
 BOARD_ANNOTATION: Final = "link.argocd.argoproj.io/fleet"
-"""On Applications: a link to the board of the fleet, which Argo CD shows."""
+"""Annotation of Applications: a link to the board of the fleet, which Argo CD shows."""
 BOARD_FILE: Final = "README.md"
 """The file of the state branch that is the board."""
 DELIVERY_APPLICATION: Final = "gitops-dsf-delivery"
@@ -69,7 +72,8 @@ STATUS_CONFIGMAP: Final = "gitops-dsf-status"
 MOVES_CONFIGMAP: Final = "gitops-dsf-moves"
 """ConfigMap in the hub namespace with the ledger of paced moves."""
 ACKNOWLEDGED_STOP_ANNOTATION: Final = "gitops-dsf.io/acknowledged-stop"
-"""On that ConfigMap: the time (RFC 3339) of a stop after which moves go on. People write it."""
+"""Annotation of that ConfigMap: the time (RFC 3339) of a stop after which moves go on. People write
+it."""
 MAINTENANCE_CONFIGMAP: Final = "gitops-dsf-maintenance"
 """ConfigMap in the hub namespace with maintenance.
 
@@ -94,7 +98,7 @@ OCM_PULL_SECRET: Final = "open-cluster-management-image-pull-credentials"  # noq
 """Credentials for registries that OCM copies (docs/contributing/behaviour.md#secrets-of-an-add-on).
 """
 OCM_PULL_SECRET_LABEL: Final = "addon.open-cluster-management.io/namespace"  # noqa: S105 - a label
-"""On a namespace, with the value `true`: OCM copies its pull secret there."""
+"""Label of a namespace, with the value `true`: OCM copies its pull secret there."""
 
 HUB_SCORER: Final = "gitops-dsf-hub-scorer"
 """Deployment and ServiceAccount on the hub of the process that runs scorers with runsOn: Hub."""

@@ -22,9 +22,10 @@ class PlatformNamespace:
     glob: str
     owner: str
     reason: str
-    """Why nobody else may use them. It continues the sentence "it belongs to OWNER"."""
+    """The reason why others may not use the namespace. It continues the sentence "it belongs to
+    OWNER"."""
     on_spokes: bool = True
-    """Whether managed clusters have it for the platform, too."""
+    """Whether managed clusters have the namespace for the platform as well."""
 
 
 FIXED: Final = (
@@ -97,12 +98,12 @@ class Platform:
         return tuple(sorted({entry.glob for entry in self.entries}))
 
     def owner_of(self, namespace: str) -> PlatformNamespace | None:
-        """The entry of a namespace; None if it is nobody's."""
+        """The entry of a namespace; None if it does not belong to the platform."""
         return _first(namespace, self.entries)
 
 
 def owner_on_every_hub(namespace: str) -> PlatformNamespace | None:
-    """The entry of a namespace, whatever the settings of the fleet are; None if it is nobody's."""
+    """The entry of a namespace that the platform owns on every hub; None for any other one."""
     return _first(namespace, FIXED)
 
 

@@ -1,7 +1,9 @@
 """The OCM kinds that decide a placement.
 
-Unused fields are ignored; what no API server stores is rejected. The comments say how OCM 1.2.1
-reads a field where that is surprising (docs/decisions/scheduler.md).
+Unused fields are ignored; values that no API server stores are rejected. The comments say how OCM
+1.2.1 reads a field where that is surprising (docs/decisions/scheduler.md).
+
+Not guaranteed: that an object is valid. Only the fields that decide a placement are read.
 """
 
 from msgspec import Struct
@@ -19,7 +21,7 @@ class Conditions(Struct, frozen=True, gc=False):
 
 
 class KubernetesObject(Struct, frozen=True, rename="camel", gc=False):
-    """What objects have in common."""
+    """The fields that all objects have."""
 
     metadata: Metadata
 
@@ -285,7 +287,7 @@ class PlacementDecision(KubernetesObject, frozen=True):
     def cluster_names(self) -> tuple[str, ...]:
         """Cluster names in the order of the page.
 
-        OCM writes them in order of name, so nobody can see which cluster is best.
+        OCM writes them in order of name, so the order does not show which cluster is best.
         """
         decisions = self.status.decisions if self.status else None
         return tuple(decision.cluster_name for decision in decisions or ())

@@ -1,4 +1,4 @@
-"""Paced Placements: what people wrote is an annotation, and what OCM reads holds the decision.
+"""Paced Placements: the ranking that people wrote, and the weights that OCM reads instead.
 
 OCM ranks a paced Placement by its scores with small weights, by Steady with weight 10, and by the
 item of the Placement in the AddOnPlacementScores `gitops-dsf-moves` with weight 10. An item of -100
@@ -6,6 +6,9 @@ takes from a cluster what Steady gives it, and one of +50 outweighs all scores a
 outweighed by Steady with any scores. So no score moves the Placement, and the two items together
 do. When its cluster is no longer eligible, OCM chooses the one with +50, or by the scores
 (docs/decisions/paced-moves.md).
+
+The ranking that people wrote is in an annotation of the Placement. Guaranteed: an annotation that
+cannot be read paces nothing, and moves that may be verified count as verified.
 """
 
 from collections.abc import Iterable
@@ -20,7 +23,7 @@ from gitops_dsf.hub import objects
 from gitops_dsf.hub.metadata import Metadata
 
 PACE_ANNOTATION: Final = "gitops-dsf.io/pace"
-"""On a Placement: a `PacedRanking` as JSON."""
+"""Annotation of a Placement: a `PacedRanking` as JSON."""
 MOVES_SCORE: Final = "gitops-dsf-moves"
 """Name of the AddOnPlacementScores with the items of moves. Only the reconciler writes them."""
 HOLD_WEIGHT: Final = 10
@@ -40,7 +43,7 @@ So an item of DRAW (50 x 10 = 500 points) outweighs all scores, and Steady (100 
 together. DSF348 refuses weights that break it.
 """
 MAX_SPAN: Final = 200
-"""By how much a score can differ between two clusters."""
+"""The largest difference of a score between two clusters."""
 MAX_DEMAND: Final = MAX_SPAN
 """The largest demand that may be written."""
 MAX_TERMS: Final = 100
@@ -73,9 +76,9 @@ class VerifiedBy(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     at_least: Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)] | None = None
     """The lowest score that holds."""
     no_worse_than: Annotated[int, Meta(ge=0, le=MAX_SPAN)] | None = None
-    """By how many points it may be below the score of the old copy before the move."""
+    """The number of points by which the score may be below that of the old copy before the move."""
     for_seconds: Annotated[float, Meta(ge=0)] = 0.0
-    """How long it must hold without a break."""
+    """The time for which it must hold without a break."""
     delay: Annotated[float, Meta(ge=0)] = 0.0
     """Seconds until a measurement after a change is published."""
     range: Annotated[float, Meta(ge=0)] = 0.0
@@ -99,9 +102,9 @@ class VerifiedBy(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 
     @property
     def refresh_seconds(self) -> float:
-        """Seconds after which an agent writes a score again that has not changed, at most.
+        """The longest time after which an agent writes an unchanged score again, in seconds.
 
-        Until then nobody knows whether the score that is there has measured the new copy.
+        Until then it is unknown whether the score has measured the new copy.
         """
         return self.lifetime * REFRESH_FRACTION
 
@@ -112,13 +115,13 @@ class VerifiedBy(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 
 
 class Verification(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What must hold after a move. Until it is decided, both copies stay."""
+    """The scores that must be good after a move. Until this is decided, both copies stay."""
 
     checks: Annotated[tuple[VerifiedBy, ...], Meta(min_length=1, max_length=MAX_CHECKS)]
     seconds: Annotated[float, Meta(gt=0)]
     """Seconds after the new copy is Healthy until which the checks must be decided."""
     on_unknown: Literal["Hold", "Return", "Complete"] = "Hold"
-    """What happens when a score is missing or too old at the end of `seconds`."""
+    """The action when a score is missing or too old at the end of `seconds`."""
     hold_seconds: Annotated[float, Meta(ge=0)]
     """Seconds for which an application that went back does not go to that cluster again."""
     revision: str
@@ -136,7 +139,7 @@ class Verification(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """How people ranked the clusters of a paced Placement."""
+    """The ranking of the clusters of a paced Placement, as people wrote it."""
 
     terms: Annotated[tuple[PacedTerm, ...], Meta(max_length=MAX_TERMS)]
     steady: Annotated[int, Meta(ge=0, le=10)]
@@ -144,7 +147,7 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     refuges: bool = False
     """Whether refuges are planned."""
     verification: Verification | None = None
-    """What must hold after each move; None if nobody verifies."""
+    """The checks after each move; None if moves are not verified."""
 
     @property
     def total_weight(self) -> int:
@@ -181,7 +184,7 @@ def measured_after(terms: Iterable[PacedTerm]) -> float:
 
 
 def paced_ranking(placement: objects.Placement) -> PacedRanking | None:
-    """How people ranked the clusters; None if the Placement is not paced.
+    """The ranking that people wrote; None if the Placement is not paced.
 
     Raises msgspec.DecodeError if the annotation does not have our format.
     """
@@ -190,9 +193,9 @@ def paced_ranking(placement: objects.Placement) -> PacedRanking | None:
 
 
 def verification_of(placement: objects.Placement) -> Verification | None:
-    """What must hold after a move; None if the moves of the Placement are not verified.
+    """The checks after a move; None if the moves of the Placement are not verified.
 
-    None also for an annotation that cannot be read: the reconciler paces no such Placement.
+    It is also None for an annotation that cannot be read: the reconciler paces no such Placement.
     """
     try:
         ranking = paced_ranking(placement)
@@ -208,8 +211,8 @@ class _MaybeVerified(Struct, frozen=True):
 def is_verified(metadata: Metadata) -> bool:
     """Whether the moves of the Placement with this metadata are verified.
 
-    Also if the annotation has a verification that cannot be read, or is not JSON: then nobody can
-    tell, and an old copy must stay.
+    It is True as well if the annotation has a verification that cannot be read, or is not JSON:
+    then it is unknown, and an old copy must stay.
     """
     text = metadata.annotation(PACE_ANNOTATION)
     if not text:

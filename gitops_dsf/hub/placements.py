@@ -1,4 +1,4 @@
-"""What a Placement asks for: its predicates, and the scores that rank its clusters.
+"""Requirements of a Placement: its predicates, and the scores that rank its clusters.
 
 CEL expressions are not evaluated here. They are only searched for the scores that they read.
 """

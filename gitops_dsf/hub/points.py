@@ -1,7 +1,7 @@
 """Points: the scale in which people read how clusters compare.
 
 OCM adds up weight times score, and compares these sums. Their size depends on the weights, which
-the renderer chooses, so nobody can compare a sum with a `stickiness`. People read the sum divided
+the renderer chooses, so a sum cannot be compared with a `stickiness`. People read the sum divided
 by the weights instead: the weighted mean of the scores, plus the stickiness where Steady counts.
 Only JSON output has sums.
 """
@@ -26,7 +26,7 @@ class Weighted(Protocol):
 
 
 def mean_weight(prioritizers: Iterable[Weighted]) -> int:
-    """What divides a weighted sum of these prioritizers, so that it becomes points; never 0.
+    """The divisor that turns a weighted sum of these prioritizers into points; never 0.
 
     Steady and the items of paced moves do not count: they do not compare clusters, but keep a
     decision.

@@ -23,7 +23,7 @@ class ClusterResults:
 
     results: tuple[RawResult, ...]
     measured: float
-    """When the oldest of them was measured, in Unix seconds."""
+    """The time when the oldest of them was measured, in Unix seconds."""
 
 
 ByCluster = Mapping[str, ClusterResults]
@@ -34,9 +34,9 @@ class RawScores:
     """Raw scores, by name of the AddOnPlacementScore after a change, then by cluster."""
 
     exported: Mapping[str, ByCluster] = field(default_factory=dict)
-    """Those that the agents exported. They belong to the scorer before the change."""
+    """The raw scores that the agents exported. They belong to the scorer before the change."""
     anew: Mapping[str, ByCluster] = field(default_factory=dict)
-    """Those of a changed query, which the store evaluated as it is after the change."""
+    """The raw scores of a changed query, which the store evaluated as it is after the change."""
 
 
 NO_RAW_SCORES = RawScores()

@@ -1,4 +1,4 @@
-"""What a series of a metric store is about: its cluster, and the labels of its result."""
+"""The identity of a series in a metric store: its cluster, and the labels of its result."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from gitops_dsf.hub.raw_results import LabelValues
 
 
 class SeriesIdentity(NamedTuple):
-    """What a series is about."""
+    """The cluster and the labels that a series belongs to."""
 
     cluster: str
     """Empty if the series names no cluster of the fleet."""
@@ -31,7 +31,7 @@ def exported(cluster_label: str) -> SeriesReader:
 
 
 def evaluated(label: str, clusters: Iterable[tuple[str, str]]) -> SeriesReader:
-    """A reader for series of a query that is evaluated anew.
+    """A reader for series of a query that the store evaluates now.
 
     `clusters` are values of the label, and the clusters that they mean.
     """

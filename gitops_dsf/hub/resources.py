@@ -1,4 +1,4 @@
-"""Where API servers have the kinds of a hub: group, version and plural name."""
+"""Paths of the kinds of a hub on API servers: group, version and plural name."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -22,7 +22,7 @@ class Resource:
 
     @property
     def path(self) -> str:
-        """Where the API server lists the objects."""
+        """The path at which the API server lists the objects."""
         # The core group has a path of its own.
         base = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
         inside = f"/namespaces/{self.namespace}" if self.namespace else ""
@@ -64,7 +64,7 @@ APPLICATIONS: Final = Resource(group="argoproj.io", version="v1alpha1", plural="
 APPLICATION_SETS: Final = Resource(
     group="argoproj.io", version="v1alpha1", plural="applicationsets"
 )
-# Of Red Hat Advanced Cluster Management.
+# These kinds belong to Red Hat Advanced Cluster Management.
 MULTICLUSTERHUBS: Final = Resource(
     group="operator.open-cluster-management.io", plural="multiclusterhubs"
 )

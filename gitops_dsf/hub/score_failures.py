@@ -1,6 +1,6 @@
-"""Why a scorer gives no scores: its clusters by reason, and a bounded sentence about them.
+"""Reasons why a scorer gives no scores: its clusters by reason, and a bounded sentence about them.
 
-`status`, `doctor` and the reconciler's condition `Scored` say the same by this module.
+`status`, `doctor` and the reconciler's condition `Scored` share this module.
 """
 
 from collections import Counter
@@ -21,11 +21,12 @@ class FailureGroup(Struct, frozen=True):
 
     reason: str
     clusters: tuple[str, ...]
-    """In order of name."""
+    """The clusters, in order of name."""
     message: str
     """The one that most of them have. The first one of equally frequent messages."""
     since: float | None
-    """When the first of them lost its scores (Unix seconds); None if no agent says so."""
+    """The time when the first of them lost its scores (Unix seconds); None if no agent reports
+    it."""
 
 
 def failure_groups(failures: Mapping[str, ScoreFailure]) -> tuple[FailureGroup, ...]:
@@ -43,7 +44,7 @@ def failure_groups(failures: Mapping[str, ScoreFailure]) -> tuple[FailureGroup, 
             since=_first(of_reason),
         )
         groups.append(group)
-    # What concerns most clusters is most likely the cause of the rest.
+    # The reason of most clusters is most likely the cause of the others, too.
     return tuple(sorted(groups, key=lambda group: (-len(group.clusters), group.reason)))
 
 

@@ -12,10 +12,8 @@ Moment = TypeVar("Moment", float, datetime)
 
 
 GRACE_SECONDS: Final = 120.0
-"""How long something new may take to publish.
-
-The kubelet alone takes 60 to 90 s until a pod sees a changed ConfigMap.
-"""
+"""The time that something new may take to publish. The kubelet alone takes 60 to 90 s until a pod
+sees a changed ConfigMap."""
 
 
 GRACE_INTERVALS: Final = 2
@@ -78,7 +76,7 @@ def state_of(valid_until: float | None, *, filled: bool, ttl: float, now: float)
 
 
 def grace(interval: float) -> float:
-    """How many seconds an expected score may be missing, given the interval of its scorer."""
+    """The seconds for which an expected score may be missing, given its scorer's interval."""
     return max(GRACE_SECONDS, GRACE_INTERVALS * interval)
 
 

@@ -1,7 +1,7 @@
 """The CRD of DynamicScorer on a hub: whether it has our fields, and which programs wrote it.
 
-The CRDs of the upstream framework have the same names as ours, and fewer fields. What a CRD lacks,
-the API server drops from every object.
+The CRDs of the upstream framework have the same names as ours, and fewer fields. The API server
+drops fields that the CRD lacks from every object.
 """
 
 from collections.abc import Mapping

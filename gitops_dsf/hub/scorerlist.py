@@ -1,11 +1,11 @@
 """The list of scorers that is rendered for the reconciler, in ConfigMaps of the hub namespace.
 
 The parts hold the scorers, and an index names each scorer with a digest. Argo CD applies one
-ConfigMap after another, so a reader may find parts of two lists; by the digests it knows a whole
-list from a half one. DynamicScorers are no such source: where another program owns their CRD, the
-API server drops the fields that it does not know, and refuses scorers without a scoring API.
+ConfigMap after another, so a reader may find parts of two lists; by the digests it distinguishes a
+whole list from a half one. DynamicScorers are no such source: where another program owns their CRD,
+the API server drops the fields that it does not know, and refuses scorers without a scoring API.
 
-Guarantees: `read_scorers` returns all scorers of one render, or raises ListError. Not guaranteed:
+Guaranteed: `read_scorers` returns all scorers of one render, or raises ListError. Not guaranteed:
 that the list is the newest; a reader may see an older one for as long as Argo CD needs.
 """
 
@@ -25,7 +25,7 @@ from gitops_dsf.hub.scorers import DynamicScorer, ScorerSpec
 from gitops_dsf.wording import and_text, names_text
 
 FORMAT: Final = 1
-"""Of the index. A reader refuses another one, because it cannot know what changed."""
+"""The format of the index. A reader refuses another one, because it cannot know what changed."""
 INDEX_CONFIGMAP: Final = "gitops-dsf-scorers"
 INDEX_KEY: Final = "index"
 MAX_PARTS: Final = 8
@@ -34,7 +34,7 @@ PART_CONFIGMAPS: Final = tuple(f"{INDEX_CONFIGMAP}-{number}" for number in range
 
 
 class ListError(ValueError):
-    """Why the list cannot be used."""
+    """The list cannot be used. The message is the reason."""
 
 
 class ListConfigMap(KubernetesObject, frozen=True):
@@ -48,19 +48,19 @@ class _Format(Struct, frozen=True):
 
 
 class ListIndex(Struct, frozen=True, omit_defaults=True):
-    """What the list consists of."""
+    """The index of the list: its parts, and a digest of each scorer."""
 
     format: int
     parts: Annotated[int, Meta(ge=0, le=MAX_PARTS)]
-    """How many parts there are, from the first one on. A part without scorers is not rendered."""
+    """The number of parts, from the first one on. A part without scorers is not rendered."""
     # A digest of each scorer, and none of a part: so two pull requests that change two scorers
     # change two lines of the index, and what git merges is right.
     scorers: dict[str, str]
     """The digest of each scorer."""
     crds: str = OUR_CRDS
-    """What delivery.crds says: whether the CRDs of the hub are ours."""
+    """The value of delivery.crds: whether the CRDs of the hub are ours."""
     mode: str = OUR_DELIVERY
-    """What delivery.mode says: whether our agents publish the scores."""
+    """The value of delivery.mode: whether our agents publish the scores."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """DynamicScorers as the hub has them.
 
-Rendered ones have every default written out; others may not.
+Rendered ones have every default written out; others may not. Not guaranteed: that status and spec
+are of one commit, or that the status is valid. A part of it that cannot be read counts as absent.
 """
 
 from collections.abc import Mapping
@@ -264,7 +265,7 @@ class DynamicScorer(KubernetesObject, frozen=True):
     def conditions(self) -> tuple[ObjectCondition, ...]:
         """Conditions that can be decoded."""
         conditions: list[ObjectCondition] = []
-        # Each on its own: one condition that somebody broke must not hide the others.
+        # Each condition is read on its own: one that is malformed must not hide the others.
         for condition in self.status.get("conditions") or ():
             with suppress(msgspec.ValidationError):
                 conditions.append(msgspec.convert(condition, ObjectCondition))
@@ -281,9 +282,9 @@ class DynamicScorer(KubernetesObject, frozen=True):
 
     @property
     def _synced(self) -> Params:
-        """What /config sets where the spec leaves it open.
+        """The values that /config sets where the spec leaves them open.
 
-        Whoever may write the status may write anything, so what is malformed sets nothing.
+        Any account that may write the status can write anything, so a malformed value sets nothing.
         """
         scoring = self.last_synced.get("scoring")
         if not isinstance(scoring, dict):

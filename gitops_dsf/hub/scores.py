@@ -1,7 +1,8 @@
 """AddOnPlacementScores, and their content with equal parts shared.
 
 A fleet has hundreds of thousands of them, so only what OCM counts is kept, and `gc=False` keeps
-Python's garbage collector from looking at each.
+Python's garbage collector from looking at each. Guaranteed: texts that agents write are bounded and
+printable. Not guaranteed: that a score has not expired; `score_states` has the rule.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -75,7 +76,7 @@ class AddOnPlacementScore(Struct, frozen=True, gc=False):
 
 
 class BareScore(Struct, frozen=True, gc=False):
-    """What is read of a score whose validUntil is not a valid time. It counts as 0.
+    """The fields that are read of a score whose validUntil is not a valid time. It counts as 0.
 
     API servers accept such a text.
     """
@@ -109,9 +110,9 @@ def other_managers(entries: tuple[FieldsOwner, ...]) -> tuple[str, ...]:
 
 
 class ScoreFailure(Struct, frozen=True, gc=False):
-    """Why a scorer gives no score on a cluster now, as the cluster's agent or the hub scorer wrote.
+    """A reason why a scorer gives no score on a cluster, as its agent or the hub scorer wrote it.
 
-    Whoever holds an agent's account writes these texts, so they are bounded and printable here.
+    Any holder of an agent's account can write these texts, so they are bounded and printable here.
     """
 
     reason: str
@@ -140,16 +141,17 @@ class PublishedScore(Struct, frozen=True, gc=False):
     values: tuple[int, ...] = ()
     """Aligned with `names`."""
     on_hub: bool = False
-    """Whether the hub scorer wrote it, as far as that is known."""
+    """Whether the hub scorer wrote it, as far as this is known."""
     failure: ScoreFailure | None = None
-    """Why the scorer gives no score now. None while it does, and for agents that do not say."""
+    """The reason why the scorer gives no score now. It is None while it does, and for agents that
+    give no reason."""
 
     @property
     def only_failure(self) -> bool:
-        """Whether the object tells why there is no score, and has none.
+        """Whether the object has no items and only says why.
 
         OCM 1.2.1 counts such a cluster as 0, as one without the object. Only CEL that people wrote
-        can tell the two apart (docs/decisions/scheduler.md#a-score-that-was-never-there).
+        can distinguish the two (docs/decisions/scheduler.md#a-score-that-was-never-there).
         """
         return not self.names and self.failure is not None
 
@@ -169,7 +171,7 @@ class PublishedScore(Struct, frozen=True, gc=False):
 
 
 Scores = Mapping[str, Mapping[str, PublishedScore]]
-"""By name of the AddOnPlacementScore, then by cluster."""
+"""Scores by name of the AddOnPlacementScore, then by cluster."""
 
 
 class Interner:
@@ -221,7 +223,7 @@ class Interner:
 
 
 def _failure_in(conditions: tuple[ObjectCondition, ...]) -> ScoreFailure | None:
-    """What the condition `Scored` says, if it is False."""
+    """The content of the condition `Scored`, if it is False."""
     condition = condition_of(conditions, SCORED)
     if condition.status != "False":
         return None
@@ -236,7 +238,7 @@ def _failure_in(conditions: tuple[ObjectCondition, ...]) -> ScoreFailure | None:
 def without_failures(
     scores: Mapping[str, PublishedScore],
 ) -> Mapping[str, PublishedScore]:
-    """The scores of one name without objects that only tell why there is none."""
+    """The scores of one name without objects that only say why there is none."""
     # Usually there are none, and then nothing is copied.
     if not any(score.only_failure for score in scores.values()):
         return scores
@@ -244,7 +246,7 @@ def without_failures(
 
 
 def failures_in(scores: Mapping[str, PublishedScore]) -> dict[str, ScoreFailure]:
-    """Why the scorer of these scores gives none now, by cluster."""
+    """The reasons why the scorer of these scores gives none now, by cluster."""
     failures: dict[str, ScoreFailure] = {}
     for cluster, score in scores.items():
         if score.failure is not None:

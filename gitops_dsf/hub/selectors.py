@@ -1,6 +1,6 @@
 """Label selectors as Kubernetes evaluates them, and the syntax of labels.
 
-Guaranteed: the same clusters as a controller of OCM selects, and its messages for what it refuses
+Guaranteed: the same clusters as a controller of OCM selects, and its messages for refused selectors
 (apimachinery, pkg/labels).
 """
 
@@ -91,7 +91,7 @@ class Selector:
 
 @lru_cache(maxsize=4096)
 def label_value_error(value: str) -> str | None:
-    """Why a text is not a label value (content.IsLabelValue); None if it is one."""
+    """The reason why a text is not a label value (content.IsLabelValue); None if it is one."""
     problems = []
     if len(value.encode()) > _MAX_NAME:
         problems.append(f"must be no more than {_MAX_NAME} bytes")
@@ -104,7 +104,7 @@ def label_value_error(value: str) -> str | None:
 
 
 def label_key_error(key: str) -> str | None:
-    """Why a text is not a label key; None if it is one."""
+    """The reason why a text is not a label key; None if it is one."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix or not _NAME.match(name) or len(name) > _MAX_NAME:
         return (

@@ -1,4 +1,4 @@
-"""Where each scorer should run, by the clusters, add-ons and masks of a hub.
+"""Target clusters of each scorer, by the clusters, add-ons and masks of a hub.
 
 `resolve.targets` computes the same by the objects in git.
 """
@@ -85,7 +85,7 @@ class TargetClusters:
         """Clusters that have the agent's add-on and are not being deleted."""
 
     def since(self, cluster: str, scorer: DynamicScorer) -> float:
-        """Since when the cluster could run the scorer, in seconds since 1970; 0 if it cannot."""
+        """The time since when the cluster could run the scorer, in seconds since 1970; else 0."""
         # The hub scorer needs no agent, so only the cluster must be there.
         return (self._joined if scorer.on_hub else self._since).get(cluster, 0.0)
 
@@ -124,7 +124,7 @@ class TargetClusters:
 def _agents_since(
     joined: Mapping[str, float], addons: Mapping[str, ManagedClusterAddOn] | None
 ) -> dict[str, float]:
-    """When the last of cluster and add-on was made, for clusters that may have an agent."""
+    """The later creation of cluster and add-on, for clusters that may have an agent."""
     if addons is None:
         return dict(joined)
     since: dict[str, float] = {}

@@ -1,11 +1,11 @@
-"""A part of a hub that could not be read, and why."""
+"""A part of a hub that could not be read, and the reason."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Why(StrEnum):
-    """Why a part could not be read."""
+    """The reason why a part could not be read."""
 
     FORBIDDEN = "Forbidden"
     NOT_INSTALLED = "NotInstalled"

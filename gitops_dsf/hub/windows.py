@@ -1,4 +1,4 @@
-"""When the windows of a maintenance are open: one period, or a weekly schedule in a time zone.
+"""Windows of a maintenance: one period, or a weekly schedule in a time zone.
 
 A local time that exists twice, because clocks go back, begins a window the first time and ends it
 the second time. One that does not exist, because clocks go forward, counts as if they had not
@@ -32,7 +32,7 @@ class Weekly(Struct, frozen=True, forbid_unknown_fields=True):
     days: Annotated[tuple[Day, ...], Meta(min_length=1, max_length=7)]
     opens: Annotated[str, Meta(pattern=CLOCK)] = msgspec.field(name="from")
     closes: Annotated[str, Meta(pattern=CLOCK)] = msgspec.field(name="to")
-    """On the next day, if it is before `opens`."""
+    """The end of the window. It is on the next day, if it is before `opens`."""
     zone: str
 
 
@@ -126,7 +126,7 @@ def _days_of(windows: Iterable[Window]) -> tuple[date, ...]:
     days = set(_days_between(*_YEAR))
     for window in windows:
         if isinstance(window, Period) and not window.empty:
-            # Whatever a longer period meets later, it meets in its first weeks already.
+            # A longer period meets nothing later that it does not meet in its first weeks.
             last = min(window.end, window.start + _SOON.total_seconds())
             first_day = datetime.fromtimestamp(window.start, UTC).date() - timedelta(days=2)
             last_day = datetime.fromtimestamp(last, UTC).date() + timedelta(days=2)
@@ -141,7 +141,7 @@ def _of_days(weekly: Weekly, days: tuple[date, ...]) -> tuple[Period, ...]:
 
 def _periods(weekly: Weekly, days: Iterable[date]) -> Iterator[Period]:
     """The periods that begin on these days. A change of clocks may leave nothing of one."""
-    # It could be empty or a whole day, and nobody can tell. A rule reports it.
+    # It could be empty or a whole day, which is undecidable. A rule reports it.
     if weekly.opens == weekly.closes:
         return
     for day in days:

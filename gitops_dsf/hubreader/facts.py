@@ -43,7 +43,7 @@ from gitops_dsf.views.status.build import Overview, build
 
 _Contents = tuple[JsonObject, ...] | Unread
 _KUEUE_LABEL = "app.kubernetes.io/name=kueue,control-plane=controller-manager"
-"""On Kueue's Deployment, by its manifests and by its chart (0.19.2)."""
+"""Labels of Kueue's Deployment, by its manifests and by its chart (0.19.2)."""
 _CLUSTER_SECRET = "argocd.argoproj.io/secret-type=cluster"  # noqa: S105 - a label
 
 
@@ -79,7 +79,7 @@ def read_facts(
 
 
 def _of_ocm(hub: HubClient) -> Iterator[tuple[FactSource, _Contents]]:
-    """What OCM, its add-ons and the upstream add-on have on the hub."""
+    """The objects of OCM, its add-ons and the upstream add-on on the hub."""
     deployments = Resource(group="apps", plural="deployments")
     managers = Resource(group="operator.open-cluster-management.io", plural="clustermanagers")
     # OCM that was installed without its operator has no ClusterManager.
@@ -129,7 +129,7 @@ def _of_argocd(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Co
 
 
 def _compared(raw: msgspec.Raw) -> JsonObject:
-    """Where an Application goes, and when Argo CD compared it last."""
+    """The destination of an Application, and the time when Argo CD compared it last."""
     application = whole(raw)
     destination = (application.get("spec") or {}).get("destination")
     status = application.get("status") or {}

@@ -42,7 +42,7 @@ METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 """With this media type, the API server answers with metadata only, without a Secret's data."""
 TIMEOUT_SECONDS: Final = 30.0
 QUIET_SECONDS: Final = 3.0
-"""How long the API server may be silent before the command reports that it waits."""
+"""The time for which the API server may be silent before the command reports that it waits."""
 _WHY: Final[dict[int, Why]] = {
     HTTPStatus.FORBIDDEN: Why.FORBIDDEN,
     HTTPStatus.NOT_FOUND: Why.NOT_INSTALLED,
@@ -152,7 +152,7 @@ class HubClient:
         name: str = "",
         metadata_only: bool = False,
     ) -> T | Unread:
-        """What `take` makes of `items`, which arrive while it runs. Raises HubError."""
+        """The result of `take` for `items`, which arrive while it runs. Raises HubError."""
         selector: dict[str, str] = {}
         if labels:
             selector["labelSelector"] = labels

@@ -1,4 +1,4 @@
-"""Reads what `status` shows.
+"""Reads the objects that `status` shows.
 
 Objects are reduced while their page is read, so the memory does not grow with their size. A part
 that may not be read becomes a value, and the rest is shown.
@@ -31,7 +31,7 @@ from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 
 
 class _MovesContent(msgspec.Struct, frozen=True):
-    """What the ConfigMap with paced moves holds."""
+    """The content of the ConfigMap with paced moves."""
 
     stored: StoredMoves
     waits: tuple[WaitingCopy, ...]
@@ -124,7 +124,7 @@ def _read_argocd(
         HubPart.APPLICATION_SETS,
         hub.read(resources.APPLICATION_SETS.within(namespace), read_application_set),
     )
-    # Only the owner tells adopted Applications without our label from those of others.
+    # Only the owner distinguishes adopted Applications without our label from those of others.
     are_marked = all(application_set.marked for application_set in sets if application_set.rendered)
     labels = APPLICATION_LABEL if are_marked else ""
     applications = parts.take(

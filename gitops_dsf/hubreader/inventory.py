@@ -1,4 +1,4 @@
-"""Reads from a hub what `import` takes."""
+"""Reads the objects of a hub that `import` takes."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -39,7 +39,7 @@ ADOPTED: Final = (
     ImportedKind("ApplicationSet", APPLICATION_SETS, is_optional=False),
     ImportedKind("Placement", PLACEMENTS, is_optional=False),
 )
-"""What `import` reads besides when it adopts what runs."""
+"""The objects that `import` also reads when it adopts what runs."""
 _SCORE: Final = ImportedKind("AddOnPlacementScore", SCORES, is_optional=False)
 
 

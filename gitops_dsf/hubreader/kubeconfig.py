@@ -1,4 +1,4 @@
-"""Kubeconfigs of people, with whatever they hold: exec plug-ins, auth providers, several files.
+"""Kubeconfigs of people, with exec plug-ins, auth providers and several files.
 
 The package `kubernetes` reads them. It is imported only when a kubeconfig is read, because it needs
 20 MB of memory and 0.2 s of CPU.
@@ -180,7 +180,7 @@ def current_context(path: Path | None = None) -> str | None:
         except (OSError, yaml.YAMLError, RecursionError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not YAML"
             raise access.AccessError(f"kubeconfig {file} cannot be read: {reason}") from error
-        # Of several files that name a current context the first one counts, as for kubectl.
+        # If several files name a current context, the first one counts, as for kubectl.
         context = config.get("current-context") if isinstance(config, dict) else None
         if isinstance(context, str) and context:
             return context

@@ -1,4 +1,4 @@
-"""Which parts of a hub could be read."""
+"""The parts of a hub that could be read, and those that could not."""
 
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.hubreader.hub import T

@@ -33,15 +33,15 @@ class HubScorers:
 
     scorers: tuple[DynamicScorer, ...] | Unread
     unread_list: Unread | None = None
-    """Why the list was not read; then `scorers` are the DynamicScorers."""
+    """The reason why the list was not read; then `scorers` are the DynamicScorers."""
     unread_status: Unread | None = None
-    """Why the DynamicScorers, which have the status, were not read beside the list."""
+    """The reason why the DynamicScorers, which have the status, were not read beside the list."""
     unlisted: tuple[str, ...] = ()
     """Names of DynamicScorers that are not in the list, so that nothing runs them."""
     crds: str = OUR_CRDS
-    """What delivery.crds says."""
+    """The value of delivery.crds."""
     mode: str | None = None
-    """What delivery.mode says; None if no list was read."""
+    """The value of delivery.mode; None if no list was read."""
 
 
 class _List(NamedTuple):
@@ -49,7 +49,7 @@ class _List(NamedTuple):
 
     specs: dict[str, ScorerSpec]
     statuses: dict[str, dict[str, Any]]
-    """Those that DynamicScorers cannot hold."""
+    """The statuses that DynamicScorers cannot hold."""
     says: ListIndex
 
 

@@ -1,4 +1,4 @@
-"""Reads AddOnPlacementScores of a hub: those that a view needs, and who else writes them.
+"""Reads AddOnPlacementScores of a hub: those that a view needs, and their other writers.
 
 A hub may have a million of them. Each is reduced while its page is read, and equal parts are
 shared.
@@ -44,7 +44,7 @@ class _OwnedScorePage(Page, frozen=True):
 
 
 class ScoreReader:
-    """What a view needs of AddOnPlacementScores; filled by `read`."""
+    """The AddOnPlacementScores that a view needs; filled by `read`."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ScoreReader:
         self._cluster_names: dict[str, str] = {}
         self._other_managers: dict[tuple[FieldsOwner, ...], tuple[str, ...]] = {}
         self.tables: dict[str, dict[str, PublishedScore]] = {}
-        """By name of the AddOnPlacementScore, then by cluster."""
+        """Scores by name of the AddOnPlacementScore, then by cluster."""
         self.skipped = 0
         """Scores that were not read."""
         self.unreadable: list[str] = []
@@ -81,10 +81,10 @@ class ScoreReader:
         """Reads the scores; a few names one by one. Returns why a list could not be read."""
         # An empty name stands for one list of all of them.
         names = [""]
-        # For each name the API server looks through the scores of all clusters, so many names would
-        # cost more than one list.
+        # For each name the API server looks through the scores of all clusters, so requests for
+        # many names would cost more than one list.
         if self._needed is not None and len(self._needed) <= BY_NAME:
-            # Without the total nobody could say how many scores were left out.
+            # Without the total, the number of scores that were left out would be unknown.
             total = hub.count(SCORES)
             if total is not None:
                 names = sorted(self._needed)

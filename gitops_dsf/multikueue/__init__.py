@@ -1,4 +1,4 @@
-"""In which order Kueue should offer clusters to jobs. Pure.
+"""The order in which Kueue should offer clusters to jobs. Pure.
 
 Since version 0.19, the incremental dispatcher of Kueue's MultiKueue nominates clusters in the order
 of `MultiKueueConfig.spec.clusters`. The reconciler (`gitops_dsf.reconciler.multikueue`) writes that
@@ -6,5 +6,6 @@ list by these rules, and the backtest replays them:
 
     points    how good each cluster is for the next job
     assumed   load of jobs that the scores do not show yet
-    order     which clusters are listed, in which order, and what changed it
+    order     the list: its clusters, their order, and the changes
+    byscores  the order by the scores alone, for a hub whose lists are not read
 """

@@ -1,11 +1,11 @@
-"""What is assumed about the scores because of jobs that they do not show yet. Pure.
+"""Assumed load of jobs that the scores do not show yet. Pure.
 
 A score is measured over a range and published after a delay. Without an assumption, all jobs of a
 burst would go to the cluster that was best before the burst. The model is that of paced moves
 (`gitops_dsf.pacing.assumptions`): a job is an application that arrives, and the scores measure it
 in the same way.
 
-Not guaranteed: that a job takes what `demand` says. Kueue knows what it asks for, and its quota
+Not guaranteed: that a job takes what `demand` says. Kueue knows the job's requests, and its quota
 holds back a job for which a cluster has no room, whatever is assumed here.
 """
 

@@ -1,7 +1,7 @@
-"""In which order clusters would be listed for Kueue's jobs by the scores alone. Pure.
+"""The order of clusters for Kueue's jobs by the scores alone. Pure.
 
-For looks at a hub without its MultiKueueConfigs. Not guaranteed: that the list on the hub is this
-one. Running jobs hold a cluster there, and its order may be older than the scores.
+It is for views of a hub without its MultiKueueConfigs. Not guaranteed: that the list on the hub is
+this one. Running jobs hold a cluster there, and its order may be older than the scores.
 """
 
 from collections.abc import Iterable
@@ -20,14 +20,13 @@ class OrderedCluster(Struct, frozen=True):
 
     cluster: str
     points: float | None
-    """Of a list on the hub those when it was written, with the load of jobs not measured yet.
-
-    None if a score had expired, or if only running jobs keep the cluster in the list.
-    """
+    """The points of a cluster. For a list on the hub they are those when it was written, with the
+    load of jobs not measured yet. None if a score had expired, or if only running jobs keep the
+    cluster in the list."""
 
 
 class JobsByScores(Struct, frozen=True, kw_only=True):
-    """In which order jobs would be offered to clusters by the scores alone."""
+    """The order in which jobs would be offered to clusters by the scores alone."""
 
     config: str
     clusters: tuple[OrderedCluster, ...]

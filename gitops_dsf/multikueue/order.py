@@ -1,11 +1,11 @@
-"""The list of clusters of a MultiKueueConfig: who is in it, in which order, and why it changed.
+"""The list of clusters of a MultiKueueConfig: its clusters, their order, and why it changed.
 
-Guarantees:
+Guaranteed:
 
-- A cluster on which a job is admitted stays listed until its ManagedCluster is gone. Of a cluster
-  that leaves the list, Kueue takes the admission back ("Admitting remote no longer exists") and
-  reads nothing more. The job hangs while its pods run on there, and starts from the beginning when
-  the cluster is listed again (seen with v0.19.2).
+- A cluster on which a job is admitted stays listed until its ManagedCluster is gone. When a cluster
+  leaves the list, Kueue takes the admission back ("Admitting remote no longer exists") and reads
+  nothing more from it. The job hangs while its pods run on there, and starts from the beginning
+  when the cluster is listed again (seen with v0.19.2).
 - A cluster overtakes another one only with a lead of the stickiness.
 - The list never has more clusters than Kueue accepts.
 - Without an eligible cluster the list stays as it is: absence is not a decision.
@@ -25,12 +25,12 @@ from gitops_dsf.hub.multikueue import MAX_CLUSTERS
 
 
 class OrderCause(StrEnum):
-    """Why a cluster has another place than before."""
+    """A reason why a cluster has another place than before."""
 
     JOINED = "Joined"
     """It is eligible now, or a job runs there and it was not listed."""
     GONE = "Gone"
-    """Its ManagedCluster does not exist any more."""
+    """The cluster has no ManagedCluster any more."""
     LEFT = "Left"
     """It is not eligible any more, and no job runs there."""
     DISPLACED = "Displaced"
@@ -85,7 +85,7 @@ class OrderChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrderInputs:
-    """What the order depends on. Times are seconds since 1970."""
+    """The inputs of the order. Times are seconds since 1970."""
 
     shown: tuple[str, ...] = ()
     """The list on the hub; empty if there is no MultiKueueConfig."""
@@ -102,11 +102,11 @@ class OrderInputs:
     unreached: AbstractSet[str] = frozenset()
     """The clusters that Kueue does not reach: their MultiKueueCluster is not active."""
     points: Mapping[str, float]
-    """By cluster. One without points holds its place: its scores have expired."""
+    """Points by cluster. A cluster without points holds its place: its scores have expired."""
     stickiness: float
     """Points by which one cluster must lead another to overtake it."""
     ordered_at: float | None = None
-    """When the list was ordered last; None if that is not known."""
+    """The time when the list was ordered last; None if it is unknown."""
     now: float
     reorder_seconds: float
 
@@ -122,12 +122,12 @@ class OrderInputs:
 
     @property
     def is_edited(self) -> bool:
-        """Whether somebody else changed the list."""
+        """Whether another program or a person changed the list."""
         return bool(self.last_written) and self.shown != self.last_written
 
     @property
     def due_at(self) -> float:
-        """When the list may be ordered again."""
+        """The time when the list may be ordered again."""
         if self.ordered_at is None:
             return self.now
         # A time in the future was written by a clock that was wrong.
@@ -142,13 +142,13 @@ class Order:
     left_out: tuple[str, ...] = ()
     """Eligible clusters that have no place in it, best first."""
     changes: tuple[OrderChange, ...] = ()
-    """What differs from the list on the hub; empty if nothing does."""
+    """The differences from the list on the hub; empty if there are none."""
     is_ordered: bool = False
     """Whether more than an append differs, so that the next order must wait."""
 
     @property
     def reason(self) -> str:
-        """Why the list differs, in a few words; empty if it does not."""
+        """The reason why the list differs, in a few words; empty if it does not."""
         return "; ".join(change.text for change in self.changes)
 
 
@@ -212,7 +212,7 @@ def _first(names: Iterable[str], ready: AbstractSet[str]) -> list[str]:
 
 def _newcomers(inputs: OrderInputs, eligible: frozenset[str], names: Sequence[str]) -> list[str]:
     """Clusters that should be listed and are not, the most important first."""
-    # A job runs there, and the list does not have the cluster: somebody deleted or edited it.
+    # A job runs on a cluster that is not in the list: the list was deleted or edited.
     running = _best_first((inputs.busy & inputs.served) - inputs.gone, inputs.points)
     others = _best_first(eligible - inputs.busy, inputs.points)
     newcomers = dict.fromkeys((*running, *others))
@@ -222,12 +222,13 @@ def _newcomers(inputs: OrderInputs, eligible: frozenset[str], names: Sequence[st
 
 
 def _members(inputs: OrderInputs, eligible: frozenset[str]) -> list[str]:
-    """Who is listed. Newcomers are at the end."""
+    """The clusters that are listed. Newcomers are at the end."""
     members: list[str] = []
     for name in inputs.last_written or inputs.shown:
         if name not in inputs.gone and (name in eligible or name in inputs.busy):
             members.append(name)
-    # Where somebody else listed a cluster, and a job was sent there, it stays as any other one.
+    # If another program listed a cluster and a job was sent there, the cluster stays like any other
+    # one.
     for name in inputs.shown:
         if name not in members and name in inputs.busy and name not in inputs.gone:
             members.append(name)
@@ -258,7 +259,7 @@ def _weakest(members: Sequence[str], newcomer: str, inputs: OrderInputs) -> str 
 def _claim(name: str, inputs: OrderInputs) -> tuple[bool, bool, float]:
     """The larger, the longer a member stays when there is no room for all."""
     is_busy = name in inputs.busy
-    # Without points nobody knows how good it is, and absence removes nothing.
+    # Without points the quality of a cluster is unknown, and absence removes nothing.
     return (is_busy and name in inputs.shown, is_busy, inputs.points.get(name, math.inf))
 
 
@@ -287,14 +288,14 @@ def _leads(name: str, other: str, points: Mapping[str, float], stickiness: float
 
 
 def _best_first(names: Iterable[str], points: Mapping[str, float]) -> list[str]:
-    """Those without points are last; equal ones are in order of name."""
+    """The clusters, best first. Those without points are last; equal ones are in order of name."""
     return sorted(names, key=lambda name: (name not in points, -points.get(name, 0.0), name))
 
 
 def _changes(
     inputs: OrderInputs, eligible: frozenset[str], names: tuple[str, ...]
 ) -> Iterator[OrderChange]:
-    """What differs between the list on the hub and the next one."""
+    """The differences between the list on the hub and the next one."""
     if names == inputs.shown:
         return
     if inputs.is_edited:
@@ -305,13 +306,13 @@ def _changes(
     for name in names:
         if name not in inputs.shown:
             yield OrderChange(cause=OrderCause.JOINED, cluster=name)
-    # What somebody else wrote was not a decision, so nobody overtook anybody.
+    # A list that another program wrote is not an order of ours, so overtaking is not reported.
     if not inputs.is_edited:
         yield from _moved(inputs, names)
 
 
 def _moved(inputs: OrderInputs, names: tuple[str, ...]) -> Iterator[OrderChange]:
-    """Which of the clusters that stay changed their order."""
+    """The clusters that stay and changed their order."""
     ready = inputs.ready
     places = dict(zip(inputs.shown, range(len(inputs.shown)), strict=True))
     stayed = [name for name in names if name in places]

@@ -1,6 +1,6 @@
-"""How good each cluster is for the next job, in points. Pure.
+"""Points of clusters for the next job: the weighted mean of their scores. Pure.
 
-Points are the weighted mean of the scores, as everywhere (`gitops_dsf.hub.points`).
+They are points as everywhere (`gitops_dsf.hub.points`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ def _weighted_sum(
 
 
 def _has_expired(score: PublishedScore, now: float) -> bool:
-    # An object that only tells why there is no score has no value that could be kept.
+    # An object that only says why there is no score has no value that could be kept.
     if not score.names:
         return False
     return expired(None if score.valid_until is None else score.valid_until.timestamp(), now)

@@ -1,4 +1,4 @@
-"""Paced moves: which moves that OCM would make by the scores may begin now.
+"""Paced moves: the moves that OCM would make by the scores, begun one after another at a pace.
 
 docs/decisions/paced-moves.md explains them to users. The life of a paced move:
 
@@ -22,7 +22,7 @@ docs/decisions/paced-moves.md explains them to users. The life of a paced move:
    every score has measured it. Until then its load is assumed (`assumptions`).
 
 After a crash at any point a new leader reads the ledger and continues. A move that was admitted and
-has no items yet gets them. Items that nobody admitted cannot exist, because the ledger is written
+has no items yet gets them. Items without an admission cannot exist, because the ledger is written
 first. A leader that was frozen and wakes up fails at the version of the ledger, or at its claim on
 the Lease.
 
@@ -30,19 +30,21 @@ Not guaranteed: that a move is a gain in the end, because scores change while it
 the pace of moves that OCM makes by itself, because a cluster was lost. Those are counted as
 arrivals.
 
-    desired      where OCM would move a Placement by the weights that people wrote
-    admit        which of these moves may begin, and what the others wait for
-    ledger       the moves that were admitted, and the arrivals that nobody admitted
-    progress     how the moves of a ledger go on
-    verification what the checks of one move say, and whether its old copy may go
-    verifier     what follows from that for the moves of a ledger
-    holds        which clusters an application does not go to for a while
-    fleetstop    when no move begins until a person acknowledges it
+    desired      the move that OCM would make by the weights that people wrote
+    contenders   the desired moves of many Placements, without a simulation of each
+    admit        the moves that may begin now, and the reasons why others wait
+    ledger       the admitted moves, and the arrivals that OCM decided by itself
+    ledgerindex  the moves of a ledger by Placement and by cluster
+    progress     the next states of the moves of a ledger
+    verification the checks of one move, and whether its old copy may go
+    verifier     the consequences of the checks for the moves of a ledger
+    holds        clusters that an application does not go to for a while
+    fleetstop    the stop of all moves until a person acknowledges it
     assumptions  the load that is assumed until scores have measured it
-    refuges      where a Placement goes when its cluster is lost
+    refuges      the cluster for each Placement when its own one is lost
     items        the published items that carry moves out
-    publication  in which order the items are written, whatever the hub refuses
-    maintenance  what open windows of maintenance mean, and how far drains are
+    publication  the order in which the items are written, whatever the hub refuses
+    maintenance  the consequences of open windows, and the progress of drains
     stored       the ledger and the queue in the ConfigMap of the hub
     waves        all moves of a hub, one admission after the other, for previews
 

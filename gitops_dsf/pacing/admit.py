@@ -1,8 +1,9 @@
-"""Which desired moves may begin now, and what the others wait for. Pure.
+"""Admission of paced moves: which desired moves may begin now, and why others wait. Pure.
 
 Moves are admitted in order of gain, each one with the load of those before it. A move is refused
-whenever it could be wrong: when somebody else may arrive at the target, when the scores have not
-measured the last arrival, and when it would be a loss if the scores show the last moves already.
+whenever it could be wrong: when another application may arrive at the target, when the scores have
+not measured the last arrival, and when it would be a loss if the scores show the last moves
+already.
 
 Not guaranteed: that every desired move begins at last. While the scores change faster than they are
 measured, some wait without end.
@@ -44,14 +45,14 @@ class Situation:
     hub: HubState
     """Published scores and decisions."""
     paced: Mapping[str, Paced]
-    """By namespace/name."""
+    """Paced Placements by namespace/name."""
     ledger: Ledger
     pace: Pace
     now: datetime
     frozen: Mapping[str, str] = field(default_factory=dict)
     """The maintenance by which an application (namespace/name) or a cluster does not move."""
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Why an application (namespace/name) or a cluster gets no items of moves."""
+    """The reasons why applications (namespace/name) and clusters get no items of moves."""
     drained: HubState | None = None
     """The hub with a taint that forbids the clusters to be left; None while none is drained."""
     leaving: frozenset[str] = frozenset()
@@ -85,7 +86,7 @@ class Waiting:
     reason: MoveReason
     message: str
     until: float | None = None
-    """When the reason ends, if only time must pass."""
+    """The time when the reason ends, if only time must pass."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +98,7 @@ class Admission:
 
 
 class DesiredMoves(Protocol):
-    """Who knows where the scores ask paced Placements to go."""
+    """The moves that the scores ask for, computed for one paced Placement at a time."""
 
     def asking(self, shifts: Sequence[AssumedShift]) -> Iterable[str]:
         """The Placements (namespace/name) that may ask for a move, in order."""
@@ -130,7 +131,7 @@ class _Simulated:
         self._base = situation.drained or situation.hub
         self._contenders = self._on(self._base)
         self._assumed = 0
-        """How many shifts they assume."""
+        """The number of shifts that the contenders assume."""
 
     def asking(self, shifts: Sequence[AssumedShift]) -> Iterable[str]:  # noqa: ARG002 - asks for all
         only = self._situation.only
@@ -159,17 +160,18 @@ class _Queued(NamedTuple):
     order: tuple[bool, float, float]
     placement: str
     version: int
-    """How many moves were admitted when it was computed."""
+    """The number of admitted moves when it was computed."""
     move: DesiredMove
 
 
 class _Arrivals(NamedTuple):
-    """What one cluster receives."""
+    """The arrivals at one cluster."""
 
     coming: int
     """Moves to it that are under way."""
     unmeasured: Sequence[float]
-    """When the scores have measured those that ended, in order. Only times to come."""
+    """The times at which the scores have measured the moves that ended, in order. Only future
+    ones."""
 
 
 class _AdmissionRun:
@@ -179,17 +181,17 @@ class _AdmissionRun:
         self._situation = situation
         self._desired_moves = desired_moves
         self._moves = LedgerIndex(situation.ledger.moves)
-        """Those that are admitted in this run are added at the end."""
+        """The moves of the ledger. Moves that are admitted in this run are added at the end."""
         self._arrivals_at: dict[str, _Arrivals] = {}
-        """By cluster. Often many Placements ask for the same one."""
+        """Arrivals by cluster. Often many Placements ask for the same one."""
         self._measured_ends: dict[str, float] = {}
         """Answers of `_measured_end`, by cluster."""
         self._shifts = list(known_shifts(situation))
-        """Those of moves that are admitted in this run are added at the end."""
+        """The assumed shifts. Those of moves that are admitted in this run are added at the end."""
         self._doubts = _doubts(self._shifts)
-        """Without those moves: no score can show them yet."""
+        """The doubts without the moves of this run: no score can show them yet."""
         self._version = 0
-        """How many moves were admitted when a desired move was computed."""
+        """The number of admitted moves when a desired move was computed."""
         self._held = held_targets(situation.ledger.holds, situation.seconds)
         """The holds by Placement and cluster."""
 
@@ -251,7 +253,7 @@ class _AdmissionRun:
         return without_holds
 
     def _obstacle(self, desired: DesiredMove) -> Waiting | None:
-        """What the move waits for; None if it may begin."""
+        """The reason why the move waits; None if it may begin."""
         situation = self._situation
         if situation.ledger.stopped_since:
             message = "too many moves came back, and nobody has acknowledged it"
@@ -294,7 +296,7 @@ class _AdmissionRun:
         )
 
     def _arrivals(self, desired: DesiredMove) -> Waiting | None:
-        """What the target receives, and what its scores have not measured yet."""
+        """The arrivals at the target, including those that its scores have not measured yet."""
         limit = self._situation.pace.arrivals_per_cluster
         if desired.target not in self._arrivals_at:
             self._arrivals_at[desired.target] = self._arrivals_of(desired.target)
@@ -312,7 +314,7 @@ class _AdmissionRun:
     def _arrivals_of(self, cluster: str) -> _Arrivals:
         coming = 0
         unmeasured: list[float] = []
-        # Arrivals that nobody admitted are in the ledger, too: their load is as real.
+        # Arrivals that were not admitted are in the ledger as well: their load is just as real.
         for move in self._moves.arrivals(cluster):
             if move.under_way:
                 coming += 1
@@ -335,17 +337,17 @@ class _AdmissionRun:
         return Waiting(move=desired, reason=MoveReason.MEASURING, message=message, until=until)
 
     def _measured_at(self, desired: DesiredMove) -> float | None:
-        """When the scores have surely measured the last moves of both clusters.
+        """The time when the scores have surely measured the last moves of both clusters.
 
-        None if one of these moves is under way, because nobody knows when it ends.
+        It is None if one of these moves is under way, because its end is unknown.
         """
         last = max(self._measured_end(desired.source), self._measured_end(desired.target))
         return last if self._situation.seen < last < math.inf else None
 
     def _measured_end(self, cluster: str) -> float:
-        """When the scores have measured the last move of a cluster.
+        """The time when the scores have measured the last move of a cluster.
 
-        Infinite while one is under way, and -inf without any.
+        It is infinite while a move is under way, and -inf without any.
         """
         if cluster not in self._measured_ends:
             last = -math.inf
@@ -362,7 +364,7 @@ class _AdmissionRun:
 
     def _under_way(self) -> int:
         """Moves that count against `concurrent`."""
-        # What OCM moved by itself does not: nobody could have held it back.
+        # A move that OCM made by itself does not count: it could not have been held back.
         return self._moves.admitted_under_way
 
     def _is_full(self) -> bool:
@@ -405,7 +407,7 @@ def _is_sure(desired: DesiredMove, ranking: PacedRanking, doubts: _Doubts) -> bo
     least = MAX_SCORE * ranking.steady
     if lead + least < 2 * ranking.load * ranking.total_weight:
         return False
-    # Of equal sums OCM takes the first name.
+    # If sums are equal, OCM takes the first name.
     return lead > least or (lead == least and desired.target < desired.source)
 
 

@@ -1,4 +1,4 @@
-"""What is assumed about scores that have not measured the last moves yet. Pure.
+"""Assumptions about scores that have not measured the last moves yet. Pure.
 
 A score is measured over a range and published after a delay. Until then the load of a move is
 assumed, so that moves do not all go to the cluster that looks best.
@@ -18,7 +18,7 @@ from gitops_dsf.simulator.prioritizers import MAX_SCORE
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AssumedShift:
-    """What is assumed about one score of one cluster."""
+    """The assumption about one score of one cluster."""
 
     cluster: str
     resource: str
@@ -26,11 +26,11 @@ class AssumedShift:
     points: float
     """Added to the published score."""
     doubt: float = 0.0
-    """How many of these points the published score may show already. Never negative."""
+    """The number of these points that the published score may show already. Never negative."""
 
 
 def shifts_of(move: LedgerMove, ranking: PacedRanking, *, now: float) -> Iterable[AssumedShift]:
-    """What a move changes that may not be measured yet."""
+    """The changes by a move that may not be measured yet."""
     for term in ranking.terms:
         share = unmeasured(move, term, now=now)
         if not (term.demand and term.weight and share):
@@ -67,7 +67,7 @@ def surely_unmeasured(move: LedgerMove, term: PacedTerm, *, now: float) -> float
 
     `term.delay` is the longest time until a measurement is published; it may also be published at
     once. And from the decision on the new copy may run, and the old one may be gone. Between this
-    share and `unmeasured`, nobody knows what a score shows.
+    share and `unmeasured`, it is unknown what a score shows.
     """
     if move.phase is Phase.ADMITTED:
         return 1.0
@@ -81,9 +81,9 @@ def surely_unmeasured(move: LedgerMove, term: PacedTerm, *, now: float) -> float
 
 
 def next_measured(ledger: Ledger, rankings: Mapping[str, PacedRanking], *, now: float) -> float:
-    """When time alone changes next what is assumed about the scores, in seconds since 1970.
+    """The time when the assumptions change next by time alone, in seconds since 1970.
 
-    Infinite if it changes nothing. `rankings` are by namespace/name of the Placement.
+    It is infinite if time changes nothing. `rankings` are by namespace/name of the Placement.
     """
     changes = [math.inf]
     for move in ledger.moves:

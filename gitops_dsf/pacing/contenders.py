@@ -20,10 +20,10 @@ from gitops_dsf.simulator.ranking import add_up
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """How one kind of Placements ranks the clusters, without Steady."""
+    """The ranks that one kind of Placements gives the clusters, without Steady."""
 
     sums: Mapping[str, int]
-    """Of the clusters that pass the filters."""
+    """Sums of the clusters that pass the filters."""
     order: tuple[str, ...]
     """The same clusters, best first. Of equal ones the first by name is better."""
 
@@ -104,7 +104,7 @@ class Contenders:
         totals = add_up(scores, len(ranking.clusters))
         names = [self._state.names[cluster] for cluster in ranking.clusters]
         sums = dict(zip(names, totals, strict=True))
-        # Of equal sums OCM takes the first cluster by name (v1.2.1).
+        # If sums are equal, OCM takes the first cluster by name (v1.2.1).
         return _Standing(sums, tuple(sorted(names, key=lambda name: (-sums[name], name))))
 
 

@@ -1,4 +1,4 @@
-"""Desired moves: where OCM would move a Placement by what people wrote.
+"""Desired moves: the moves that OCM would make by the weights that people wrote.
 
 A paced Placement on the hub has other weights: its Steady is so heavy that scores alone move
 nothing. So the simulator is asked about the Placement as people wrote it.
@@ -66,9 +66,9 @@ class DesiredMove:
     source: str
     target: str
     points: float
-    """By how many points of the weighted mean of the scores the target is better."""
+    """The points of the weighted mean of the scores by which the target is better."""
     load: float = 0.0
-    """How many of these points the application takes where it runs."""
+    """The part of these points that is the load of the application where it runs."""
     drains: bool = False
     """Whether the source is drained, so that the points may be negative."""
 

@@ -12,14 +12,12 @@ from gitops_dsf.pacing.ledger import MAX_RETURNS, Ledger
 from gitops_dsf.repository.model.reconciler import Pace
 
 SKEW_SECONDS: Final = 300.0
-"""How much later than now an acknowledgement may be: the clock of who wrote it may be wrong.
-
-A later one would acknowledge stops that nobody has seen.
-"""
+"""The time by which an acknowledgement may be later than now: the clock of its author may be wrong.
+A later one would acknowledge stops in the future."""
 
 
 def counted(ledger: Ledger, pace: Pace, *, new: int, now: float) -> Ledger:
-    """The ledger with so many new returns, stopped if there are too many within the window."""
+    """The ledger with `new` more returns, stopped if there are too many within the window."""
     if not new and not ledger.returns:
         return ledger
     begin = now - pace.returns_window_seconds
@@ -35,7 +33,7 @@ def counted(ledger: Ledger, pace: Pace, *, new: int, now: float) -> Ledger:
 def acknowledged(ledger: Ledger, moment: float | None, *, now: float) -> Ledger:
     """The ledger after an acknowledgement, which may be of an earlier stop.
 
-    Returns are counted anew from then on.
+    Returns are counted from zero from then on.
     """
     if not ledger.stopped_since or moment is None:
         return ledger
@@ -45,5 +43,5 @@ def acknowledged(ledger: Ledger, moment: float | None, *, now: float) -> Ledger:
 
 
 def is_in_future(moment: float, *, now: float) -> bool:
-    """Whether an acknowledgement counts as none, because it is of a stop that nobody has seen."""
+    """Whether an acknowledgement does not count, because its time is in the future."""
     return moment > now + SKEW_SECONDS

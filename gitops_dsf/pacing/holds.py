@@ -52,7 +52,7 @@ def holding(
 
 
 def bounded(holds: Sequence[Hold], most: int) -> tuple[Hold, ...]:
-    """At most so many holds: those that end last."""
+    """The holds that end last, up to a limit."""
     if len(holds) <= most:
         return tuple(holds)
     last = sorted(holds, key=lambda hold: hold.until, reverse=True)[:most]

@@ -12,7 +12,7 @@ from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
 
 MoveItems = Mapping[str, Mapping[str, int]]
-"""By cluster, then by name of the item: namespace/name of the Placement."""
+"""Items by cluster, then by their name: namespace/name of the Placement."""
 
 
 def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> MoveItems:
@@ -86,7 +86,7 @@ def drawn_by(items: MoveItems) -> dict[str, str]:
     These are refuges, and targets of moves that OCM has not followed.
     """
     clusters: dict[str, str] = {}
-    # Of two clusters that draw the same Placement the first name wins.
+    # If two clusters draw the same Placement, the first name wins.
     for cluster, values in sorted(items.items(), reverse=True):
         for name, value in values.items():
             if value == DRAW:

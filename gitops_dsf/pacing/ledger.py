@@ -1,11 +1,11 @@
-"""The ledger of moves: what was admitted, how far it is, and what ended lately.
+"""The ledger of moves: those that were admitted, their progress, and those that ended lately.
 
 The reconciler keeps it in one ConfigMap and writes it with the resourceVersion that it read. A move
 is admitted when that write succeeds, so two leaders cannot exceed the pace together, and a new
 leader goes on where the last one stopped.
 
-Not guaranteed: that it holds every move. A ConfigMap has room for 1 MB, and what ended first is
-left out. While something is left out, nobody can count, so nothing begins.
+Not guaranteed: that it holds every move. A ConfigMap has room for 1 MB, and moves that ended first
+are left out. While something is left out, moves cannot be counted, so nothing begins.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,10 +23,8 @@ from gitops_dsf.repository.model.reconciler import Pace
 MAX_MOVES: Final = 20_000
 """Entries of a ledger: no ConfigMap is larger."""
 REMEMBERED_SECONDS: Final = 3600.0
-"""A verified move stays for so long after its end, at least: people look how it ended.
-
-What failed and could not return is verified anew afterwards.
-"""
+"""The shortest time for which a verified move is remembered after its end, for people who look how
+it ended. A move that failed and could not return is verified again afterwards."""
 MAX_HOLDS: Final = 2_000
 """Pairs of an application and a cluster that are held apart."""
 MAX_DETAIL: Final = 200
@@ -38,7 +36,7 @@ MAX_HOLD_SECONDS: Final = 604_800.0
 
 
 class Phase(StrEnum):
-    """How far a move is."""
+    """The progress of a move."""
 
     ADMITTED = "Admitted"
     """The items are published, or will be; OCM has not followed yet."""
@@ -59,7 +57,7 @@ class Phase(StrEnum):
 
 
 class VerificationOutcome(StrEnum):
-    """How a verified move ended. The words are in ledgers and journals, so none may change."""
+    """The end of a verified move. The words are in ledgers and journals, so none may change."""
 
     COMPLETED = "Completed"
     """Its checks passed, and the old copy is gone."""
@@ -68,13 +66,13 @@ class VerificationOutcome(StrEnum):
     FAILED = "Failed"
     """A check failed, and there is nowhere to return to: both copies stay."""
     UNKNOWN_COMPLETED = "UnknownCompleted"
-    """Its checks could not be told in time, and it was completed nevertheless."""
+    """The result of its checks was still unknown at the end, and it was completed nevertheless."""
     OVERTAKEN = "Overtaken"
     """OCM decided for another cluster meanwhile."""
 
 
 class CheckState(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """How far one check of a move is. Times are seconds since 1970."""
+    """The progress of one check of a move. Times are seconds since 1970."""
 
     score: str
     """Resource and dimension, as `shop-slo/shop`."""
@@ -86,9 +84,9 @@ class CheckState(Struct, frozen=True, rename="camel", omit_defaults=True):
     before: int | None = None
     """The score of the old copy before the move; None if it was not known."""
     held_since: float | None = None
-    """Since when the score has been good without a break; None while it is not."""
+    """The time since when the score has been good without a break; None while it is not."""
     failing_since: float | None = None
-    """Since when the score has been bad without a break; None while it is not."""
+    """The time since when the score has been bad without a break; None while it is not."""
     last: int | None = None
     """The score when the move was decided; None before, and if it was not known then."""
 
@@ -101,22 +99,22 @@ class Hold(Struct, frozen=True, rename="camel", omit_defaults=True):
     target: str
     since: float
     until: float
-    """In seconds since 1970, as `since`."""
+    """The end of the hold, in seconds since 1970, as `since`."""
     returns: int = 1
-    """How often the application came back from there. Each time doubles the hold."""
+    """The number of returns of the application from there. Each one doubles the hold."""
     revision: str = ""
-    """Of the `Verification`: with another one the hold is over."""
+    """The revision of the `Verification`: with another one the hold is over."""
     inventory: str = ""
     """Digest of the cluster's entry in the inventory: with another one the hold is over."""
     detail: str = ""
-    """What was measured at the last return, as `shop-slo 62 of at least 80`."""
+    """The measured value at the last return, as `shop-slo 62 of at least 80`."""
 
     def active(self, now: float) -> bool:
         """Whether it holds. Afterwards it is remembered, so that the next one is longer."""
         return self.since <= now < self.until
 
     def not_after(self, now: float) -> "Hold":
-        """With a beginning in the future as now, and no longer than it was."""
+        """The hold with a beginning in the future set to now, and no longer than it was."""
         if self.since <= now:
             return self
         return replace(self, since=now, until=now + (self.until - self.since))
@@ -131,7 +129,7 @@ class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Empty for an application that was placed for the first time."""
     target: str = msgspec.field(name="to")
     since: float
-    """When it was admitted, or seen."""
+    """The time when it was admitted, or seen."""
     phase: Phase = Phase.ADMITTED
     phase_since: float = 0.0
     admitted: bool = True
@@ -143,22 +141,21 @@ class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
     verified: bool = False
     """Whether the old copy stays until the checks of the application have passed."""
     revision: str = ""
-    """Of the `Verification` by which the checks count."""
+    """The revision of the `Verification` by which the checks count."""
     checks: Annotated[tuple[CheckState, ...], Meta(max_length=MAX_CHECKS)] = ()
     passed_at: float = 0.0
-    """When the checks passed; 0 before.
+    """The time when the checks passed; 0 before.
 
-    From then on the old copy may go. It is never taken back, because a deletion relies on it.
-    """
+    From then on the old copy may go. It is never taken back, because a deletion relies on it."""
     returning: bool = False
     """Whether it takes an application back whose checks failed. Such a move is not verified."""
     outcome: VerificationOutcome | None = None
-    """How it ended, or will end: it is set when the checks have passed.
+    """The way in which it ended, or will end: it is set when the checks have passed.
 
-    None before, and for a move that is not verified.
-    """
+    None before, and for a move that is not verified."""
     detail: str = ""
-    """Why it ended if its checks did not decide, as `us-1 has no healthy copy after 1800 s`."""
+    """The reason for its end if its checks did not decide, as `us-1 has no healthy copy after 1800
+    s`."""
 
     @property
     def under_way(self) -> bool:
@@ -169,7 +166,7 @@ class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
         return replace(self, phase=phase, phase_since=now)
 
     def not_after(self, now: float) -> "LedgerMove":
-        """With times in the future as now."""
+        """The move with times in the future set to now."""
         if max(self.since, self.phase_since, self.passed_at) <= now:
             return self
         return replace(
@@ -185,26 +182,23 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     moves: Annotated[tuple[LedgerMove, ...], Meta(max_length=MAX_MOVES)] = ()
     decided: dict[str, tuple[str, ...]] = {}
-    """By namespace/name of the Placement.
+    """Clusters by namespace/name of the Placement.
 
-    What differs later, and was not admitted, OCM moved itself.
-    """
+    When a decision differs later without an admitted move, OCM moved by itself."""
     omitted: int = 0
     """Moves that had no room in the ConfigMap.
 
-    While there are some, nobody can count the moves under way, so nothing begins.
-    """
+    While there are some, the moves under way cannot be counted, so nothing begins."""
     whole_after: float = 0.0
-    """When the moves that were left out no longer matter, in seconds since 1970."""
+    """The time when the moves that were left out no longer matter, in seconds since 1970."""
     holds: Annotated[tuple[Hold, ...], Meta(max_length=MAX_HOLDS)] = ()
     """One for each pair of a Placement and a cluster at most."""
     returns: Annotated[tuple[float, ...], Meta(max_length=MAX_RETURNS)] = ()
-    """When moves returned lately, in seconds since 1970, the oldest first."""
+    """The times of the latest returns, in seconds since 1970, the oldest first."""
     stopped_since: float = 0.0
-    """Since when no move begins, because too many returned; 0 while moves may begin.
+    """The time since when no move begins, because too many returned; 0 while moves may begin.
 
-    In whole seconds since 1970, so that people can write the same time (RFC 3339).
-    """
+    It is in whole seconds since 1970, so that people can write the same time (RFC 3339)."""
 
     @property
     def under_way(self) -> Iterator[LedgerMove]:
@@ -214,10 +208,10 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         return replace(self, moves=(*self.moves, *moves))
 
     def not_after(self, now: float) -> "Ledger":
-        """With times in the future as now.
+        """The ledger with times in the future set to now.
 
-        The hub's clock was wrong when they were written, and what waits for such a time would wait
-        until the clock gets there.
+        The hub's clock was wrong when they were written. Otherwise everything that waits for such a
+        time would wait until the clock gets there.
         """
         ledger = replace(
             self,
@@ -230,10 +224,10 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         return self if ledger == self else ledger
 
     def pruned(self, *, kept: float, now: float) -> "Ledger":
-        """Without moves that nothing depends on.
+        """The ledger without moves that nothing depends on.
 
-        `kept` is how many seconds a move matters after it ended. One that was verified stays for
-        an hour at least.
+        `kept` is how many seconds a move matters after it ended. One that was verified stays for an
+        hour at least.
         """
         moves: list[LedgerMove] = []
         for move in self.moves:
@@ -243,12 +237,13 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
             if move.under_way or now < move.phase_since + seconds:
                 moves.append(move)
         if self.omitted and now >= self.whole_after:
-            # What was left out would have been pruned by now, so the ledger is complete again.
+            # The moves that were left out would have been pruned by now, so the ledger is complete
+            # again.
             return replace(self, moves=tuple(moves), omitted=0, whole_after=0.0)
         return replace(self, moves=tuple(moves))
 
     def fitted(self, room: int, *, kept: float) -> "Ledger":
-        """The ledger in so many bytes.
+        """The ledger in at most `room` bytes.
 
         `kept` is how many seconds a move matters after its last change. First the decisions are
         left out: without them a new leader begins as at its first look. Then go the holds that end
@@ -257,8 +252,8 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         """
         if encoded_size(self) <= room:
             return self
-        # These go first: the next pass knows them again, and without them only arrivals that nobody
-        # admitted may be missed.
+        # Decisions go first: the next pass knows them again, and without them only arrivals that
+        # were not admitted may be missed.
         ledger = replace(self, decided={})
         if ledger.holds:
             ledger = ledger.with_fewer_holds(room)
@@ -282,7 +277,7 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         )
 
     def with_fewer_holds(self, room: int) -> "Ledger":
-        """The ledger with as many holds as have room in so many bytes, those that end last."""
+        """The ledger with the holds that end last, as many as have room."""
         used = encoded_size(replace(self, holds=()))
         stay = set[int]()
         for hold in sorted(self.holds, key=lambda hold: hold.until, reverse=True):

@@ -28,7 +28,7 @@ class LedgerIndex:
 
     @property
     def admitted_under_way(self) -> int:
-        """How many moves are under way that somebody admitted."""
+        """The number of admitted moves that are under way."""
         return self._admitted_under_way
 
     def add(self, move: LedgerMove) -> None:
@@ -37,10 +37,10 @@ class LedgerIndex:
         self._arrivals[move.target].append(move)
         self._departures[move.source].append(move)
         if move.under_way:
-            # There is one at most, unless somebody edited the ConfigMap. Then the first one counts.
+            # There is one at most, unless the ConfigMap was edited. Then the first one counts.
             self._under_way.setdefault(move.placement, move)
             self._admitted_under_way += move.admitted
-        # What OCM moved by itself has no cooldown: that would keep the application on the cluster
+        # A move that OCM made by itself has no cooldown: it would keep the application on a cluster
         # to which it was only sent because another one was lost.
         elif move.admitted:
             last_end = self._last_ends.get(move.placement, move.phase_since)
@@ -55,7 +55,7 @@ class LedgerIndex:
         return self._under_way.get(placement)
 
     def last_end(self, placement: str) -> float | None:
-        """When the last admitted move of a Placement ended; None if none is remembered."""
+        """The time when the last admitted move of a Placement ended; None if none is remembered."""
         return self._last_ends.get(placement)
 
     def arrivals(self, cluster: str) -> Sequence[LedgerMove]:

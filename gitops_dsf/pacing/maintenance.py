@@ -1,4 +1,4 @@
-"""What open windows of maintenance mean, and how far drains are. Pure.
+"""Consequences of open maintenance windows for moves, and the progress of drains. Pure.
 
 Guaranteed: a drain moves applications only at the pace, also when its window ends before it is
 done. Not guaranteed: that a drained cluster becomes empty. Applications that are not paced stay,
@@ -44,14 +44,14 @@ class Drained:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenWindows:
-    """What the windows that are open now mean."""
+    """The consequences of the windows that are open now."""
 
     cordoned: frozenset[str] = frozenset()
     """Clusters that no application may enter: those that are cordoned or drained."""
     drained: Mapping[str, Drained] = field(default_factory=dict)
-    """By cluster."""
+    """Drained clusters by name."""
     frozen: Mapping[str, str] = field(default_factory=dict)
-    """Why an application (namespace/name) or a cluster takes no part in moves."""
+    """The reasons why applications (namespace/name) and clusters take part in no move."""
 
     @property
     def drains(self) -> Mapping[str, str]:
@@ -63,14 +63,14 @@ NOTHING: Final = OpenWindows()
 
 
 class Drain(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """How far the drain of a cluster is. Times are seconds since 1970."""
+    """The progress of the drain of a cluster. Times are seconds since 1970."""
 
     cluster: str
     maintenance: str
     since: float
-    """When it was seen first."""
+    """The time when it was seen first."""
     until: float
-    """When its window ends."""
+    """The end of its window."""
     first: int
     """Paced Placements that had to leave at the beginning."""
     count: int
@@ -80,9 +80,9 @@ class Drain(Struct, frozen=True, rename="camel", omit_defaults=True):
     stays: tuple[str, ...] = ()
     """The first Placements that are not paced, which no drain moves."""
     stays_count: int = 0
-    """How many these are altogether."""
+    """The total number of these."""
     late: bool = False
-    """Whether the end of the window will not be met, as far as its moves so far tell."""
+    """Whether the end of the window will not be met, judged by its moves so far."""
 
 
 class WindowState(Struct, frozen=True, omit_defaults=True):
@@ -92,11 +92,11 @@ class WindowState(Struct, frozen=True, omit_defaults=True):
     action: str
     open: bool = False
     changes: float | None = None
-    """When it opens or closes next; absent for a window that is past."""
+    """The time when it opens or closes next; absent for a window that is past."""
 
 
 class MaintenanceState(Struct, frozen=True, omit_defaults=True):
-    """What `status` shows of maintenance."""
+    """Maintenance as `status` shows it."""
 
     windows: tuple[WindowState, ...] = ()
     drains: Annotated[tuple[Drain, ...], Meta(max_length=MAX_DRAINS)] = ()
@@ -108,14 +108,14 @@ class MaintenanceState(Struct, frozen=True, omit_defaults=True):
         return not self.windows and not self.drains
 
     def naming(self, most: int) -> "MaintenanceState":
-        """With at most so many Placements of each drained cluster."""
+        """The state with at most this number of Placements of each drained cluster."""
         drains: list[Drain] = []
         for drain in self.drains:
             drains.append(replace(drain, left=drain.left[:most], stays=drain.stays[:most]))
         return replace(self, drains=tuple(drains))
 
     def halved(self) -> "MaintenanceState":
-        """With half of the windows and drains."""
+        """The state with half of the windows and drains."""
         windows = self.windows[: len(self.windows) // 2]
         drains = self.drains[: len(self.drains) // 2]
         omitted = len(self.windows) - len(windows) + len(self.drains) - len(drains)
@@ -129,7 +129,7 @@ def effect_of(
     placements: Iterable[str],
     now: float,
 ) -> OpenWindows:
-    """What the windows that are open now mean.
+    """The consequences of the windows that are open now.
 
     `placements` are the paced ones, by namespace/name.
     """
@@ -144,8 +144,8 @@ def effect_of(
         chosen = clusters_of(maintenance, clusters)
         if maintenance.action is MaintenanceAction.FREEZE:
             reason = f"maintenance {maintenance.name} freezes it until {timestamp_of(period.end)}"
-            # Of a frozen cluster paced moves neither leave nor enter it. It gets no taint, so OCM
-            # places applications without a pace there as before.
+            # Paced moves neither leave nor enter a frozen cluster. It gets no taint, so OCM places
+            # applications without a pace there as before.
             frozen |= dict.fromkeys(chosen, reason)
             # An application and its Placement have the same name.
             names = frozenset(maintenance.applications or ())
@@ -224,7 +224,7 @@ def state_of(
     before: MaintenanceState,
     now: float,
 ) -> MaintenanceState:
-    """How far windows and drains are.
+    """The progress of windows and drains.
 
     `decided` are the clusters of every Placement, by namespace/name.
     """

@@ -1,7 +1,7 @@
-"""How the moves of a ledger go on, by what the hub shows. Pure.
+"""Progress of the moves of a ledger, by what the hub shows. Pure.
 
-What is not shown changes nothing: a move of a Placement whose decision has just changed stays
-as it is.
+Missing information changes nothing: a move of a Placement whose decision has just changed stays as
+it is.
 """
 
 from collections import defaultdict
@@ -17,7 +17,8 @@ from gitops_dsf.pacing.verifier import NOT_VERIFIED, Evidence, Failed, Verifier,
 from gitops_dsf.repository.model.reconciler import Pace
 
 FOLLOW_SECONDS: Final = 60.0
-"""A move that OCM has not followed for so long is withdrawn. It follows an item within a second."""
+"""The time after which a move that OCM has not followed is withdrawn. OCM follows an item within a
+second."""
 LAST_PASS_SECONDS: Final = 10.0
 """A pass that OCM began before the items were taken away has written its decision by then."""
 
@@ -144,7 +145,7 @@ def _tried_again(
 def _unasked(
     before: Ledger, after: Ledger, loss: Callable[[str], MoveCause | None], now: float
 ) -> Iterator[LedgerMove]:
-    """Arrivals that nobody admitted.
+    """Arrivals that were not admitted.
 
     OCM chose for a new application, or for one that lost its cluster.
     """

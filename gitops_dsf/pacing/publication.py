@@ -1,4 +1,4 @@
-"""In which order the items of moves are written, whatever the hub refuses meanwhile. Pure.
+"""The order in which the items of moves are written, whatever the hub refuses meanwhile. Pure.
 
 One law: **a Placement is pushed away only while it is drawn to the wanted cluster and to no other,
 for certain.** Otherwise OCM would send it to another cluster than the move says. So the items
@@ -10,8 +10,8 @@ change in three steps. Each step is decided by what is known after the one befor
    away.
 3. Items that push away are written, of Placements that are now drawn as wanted.
 
-Not guaranteed: that all wanted items are written in one round. What a refused write would have made
-safe waits for the next round.
+Not guaranteed: that all wanted items are written in one round. Items that a refused write would
+have made safe wait for the next round.
 """
 
 from collections import defaultdict
@@ -23,10 +23,10 @@ from gitops_dsf.pacing.items import MoveItems
 ClusterItems = Mapping[str, int]
 """The items of one cluster, by namespace/name of the Placement."""
 PossibleItems = Mapping[str, tuple[ClusterItems, ...]]
-"""By cluster, everything that may be published there.
+"""All items that may be published, by cluster.
 
-It is more than one after a write without an answer, which may or may not have taken effect.
-"""
+There is more than one possibility after a write without an answer, which may or may not have taken
+effect."""
 
 _NOTHING: Final[tuple[ClusterItems, ...]] = ({},)
 
@@ -43,7 +43,7 @@ class ItemWrites:
         self._wanted = wanted
 
     def writes(self) -> Iterator[tuple[str, ClusterItems]]:
-        """What to write, in order: a cluster, and all its items."""
+        """The writes, in order: a cluster, and all its items."""
         if self._is_done:
             return
         # Each step is prepared after the answers to the one before it, and not in advance: a draw
@@ -65,9 +65,9 @@ class ItemWrites:
 
     @property
     def _is_done(self) -> bool:
-        """Whether all that is published is as wanted, for certain, and pushes nothing away.
+        """Whether all published items are as wanted, for certain, and none pushes away.
 
-        Most rounds begin so. What is pushed away depends on what draws it, so its steps are
+        Most rounds begin so. Items that push away depend on those that draw, so their steps are
         prepared.
         """
         for cluster in self._known.keys() | self._wanted.keys():
@@ -131,8 +131,8 @@ class ItemWrites:
         def goal(cluster: str) -> ClusterItems:
             wanted = self._wanted.get(cluster, {})
             kept: dict[str, int] = {}
-            # Of everything that may be there, the write that was sent last: if another one took
-            # effect, `writes` sends the goal all the same.
+            # The last write that was sent is taken, among all items that may be there: if another
+            # one took effect, `writes` sends the goal anyway.
             for name, value in self._of(cluster)[-1].items():
                 may_push = wanted.get(name, 0) < 0 and is_drawn(name)
                 if value > 0 or may_push:
@@ -143,7 +143,7 @@ class ItemWrites:
 
     def _drawing(self) -> Callable[[str], ClusterItems]:
         """Step 2: the items that draw, except those of a Placement that is still pushed away."""
-        # What is pushed away stays drawn as it is, or OCM would send it elsewhere.
+        # A Placement that is pushed away stays drawn as it is, or OCM would send it elsewhere.
         held = {name for name, _ in self._pushed()}
 
         def goal(cluster: str) -> ClusterItems:

@@ -1,4 +1,4 @@
-"""Refuges: where each paced Placement goes when its cluster is lost. Pure.
+"""Refuges: the cluster for each paced Placement when its own one is lost. Pure.
 
 The applications of one cluster are planned together, so that they do not all go to the cluster that
 looks best: each one sees the load of those that were planned before it.
@@ -39,7 +39,7 @@ _NO_LOAD: Final = Counter[tuple[str, str]]()
 Refuges = Mapping[str, str]
 """Clusters by namespace/name of the Placement."""
 HeldClusters = Mapping[str, Collection[str]]
-"""By namespace/name of the Placement: clusters from which it came back, see `holds`."""
+"""Clusters from which a Placement (namespace/name) came back, see `holds`."""
 NOTHING_HELD: Final[HeldClusters] = MappingProxyType({})
 
 
@@ -96,7 +96,8 @@ class _Ranked:
 
     verdict: Verdict
     ranking: RankedClusters
-    """With clusters of the decision. Its sums are those of the scores, without Steady."""
+    """The ranking, including clusters of the decision. Its sums are those of the scores, without
+    Steady."""
     held: Collection[str]
 
     def sum_of(self, cluster: str) -> int | None:

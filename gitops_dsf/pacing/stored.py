@@ -1,4 +1,4 @@
-"""Paced moves as the hub has them, in one ConfigMap: what is under way, and what waits.
+"""Paced moves in the ConfigMap of the hub: those under way, and those that wait.
 
 The ledger must be readable, because the pace is counted by it. Queue and maintenance are only
 shown.
@@ -47,9 +47,9 @@ class Queued(Struct, frozen=True, rename="camel", omit_defaults=True):
     reason: str
     message: str
     since: float
-    """Since when it waits."""
+    """The time since when it waits."""
     until: float | None = None
-    """When it may begin, if only time must pass."""
+    """The time when it may begin, if only time must pass."""
 
 
 class Queue(Struct, frozen=True, omit_defaults=True):
@@ -57,10 +57,10 @@ class Queue(Struct, frozen=True, omit_defaults=True):
 
     waiting: Annotated[tuple[Queued, ...], Meta(max_length=MAX_MOVES)] = ()
     omitted: int = 0
-    """How many more wait, which had no room in the ConfigMap."""
+    """The number of other moves that wait and had no room in the ConfigMap."""
 
     def fitted(self, room: int) -> "Queue":
-        """The moves with the largest gain that have room in so many bytes."""
+        """The moves with the largest gain that have room in this number of bytes."""
         used = encoded_size(Queue(omitted=MAX_MOVES))
         count = 0
         # Each with the comma after it.
@@ -97,18 +97,18 @@ def queue_of(waiting: Iterable[Waiting], before: Queue, *, now: float) -> Queue:
 
 
 class MovesError(GitopsDsfError):
-    """The ledger cannot be read, so nobody knows what is under way."""
+    """The ledger cannot be read, so the moves under way are unknown."""
 
 
 class StoredMoves(Struct, frozen=True, kw_only=True):
-    """What is under way, and what waits."""
+    """The moves that are under way, and those that wait."""
 
     ledger: Ledger = Ledger()
     queue: Queue = Queue()
     maintenance: MaintenanceState = MaintenanceState()
 
     def not_after(self, now: float) -> "StoredMoves":
-        """With times in the future as now: the hub's clock was wrong when they were written."""
+        """The moves with times in the future set to now, because the hub's clock was wrong."""
         queue = self.queue
         if any(move.since > now for move in queue.waiting):
             waiting = (replace(move, since=min(move.since, now)) for move in queue.waiting)
@@ -120,11 +120,11 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
         return StoredMoves(ledger=self.ledger.not_after(now), queue=queue, maintenance=maintenance)
 
     def fitted(self, room: int, *, kept: float) -> "StoredMoves":
-        """What has room in so many bytes.
+        """The part that has room in this number of bytes.
 
-        `kept` is how many seconds a move matters after its last change. What the pace needs comes
-        first, and what is only shown afterwards: drains, the moves that wait, and at last the names
-        of the Placements that must leave drained clusters.
+        `kept` is how many seconds a move matters after its last change. Values that the pace needs
+        come first, and those that are only shown come afterwards: drains, the moves that wait, and
+        at last the names of the Placements that must leave drained clusters.
         """
         # Names of Placements take most of the room, so they are added at the end, if there is any.
         room -= sum(map(len, (LEDGER_KEY, QUEUE_KEY, MAINTENANCE_KEY)))

@@ -1,15 +1,15 @@
-"""Whether an application does well where it has gone: the checks of one move. Pure.
+"""Verification of one move: whether the application does well where it has gone. Pure.
 
 A check is passed when its score has been good all the time for `forSeconds`, and failed when it has
 been bad all the time for as long. A score counts from when it has measured nothing but the new
-copy. At the latest after `verifySeconds` a score that is bad fails, and what is neither good for
-long enough nor bad is unknown.
+copy. At the latest after `verifySeconds` a score that is bad fails, and one that is neither good
+for long enough nor bad is unknown.
 
 Guaranteed:
 
-- A score that nobody knows neither passes nor fails: one that is missing, that is over, whose
-  scorer says that it gives none, or that was written before the new copy could be measured.
-- What passed stays passed. The caller judges no move that has passed.
+- An unknown score neither passes nor fails: one that is missing, that has expired, whose scorer
+  says that it gives none, or that was written before the new copy could be measured.
+- A check that passed stays passed. The caller judges no move that has passed.
 
 Not guaranteed: that a score between two writes was good. An agent writes a score when it changed by
 `deadband` points, and not more often than every `minIntervalSeconds`.
@@ -28,11 +28,11 @@ from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.pacing.ledger import CheckState, LedgerMove, Phase, VerificationOutcome
 
 SLACK_SECONDS: Final = 60.0
-"""How much later than its time the refresh of a score may be: a failed request is repeated."""
+"""The time by which the refresh of a score may be late: a failed request is repeated."""
 
 
 class ChecksVerdict(Enum):
-    """What the checks of a move say now."""
+    """The present verdict of the checks of a move."""
 
     OPEN = "open"
     PASSED = "passed"
@@ -43,19 +43,18 @@ class ChecksVerdict(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """What is known of the score of one check on one cluster."""
+    """The score of one check on one cluster, as far as it is known."""
 
     value: int | None = None
-    """The score now; None if nobody knows it."""
+    """The score now; None if it is unknown."""
     written: float = 0.0
-    """When it was written last, in seconds since 1970."""
+    """The time when it was written last, in seconds since 1970."""
     meanwhile: frozenset[int | None] = frozenset()
-    """What it was since the last look, None while it was not known."""
+    """Its values since the last look, with None for the time while it was unknown."""
     unbroken: bool = False
     """Whether `meanwhile` has everything since the last look.
 
-    Not after a restart, and not if the scores had to be listed again.
-    """
+    It does not after a restart, and not if the scores had to be listed again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,11 +64,11 @@ class Judgement:
     verdict: ChecksVerdict
     checks: tuple[CheckState, ...]
     detail: str = ""
-    """What was measured by the first check that failed or is unknown."""
+    """The measured value of the first check that failed or is unknown."""
 
 
 def value_of(score: PublishedScore | None, check: VerifiedBy, *, now: float) -> int | None:
-    """The score of a check; None if it cannot be told from a score of long ago.
+    """The score of a check; None if it may be a score of long ago.
 
     An agent that died leaves its last score, which OCM counts until it is over. So a score counts
     only until the moment when a living agent has written it again.
@@ -80,14 +79,14 @@ def value_of(score: PublishedScore | None, check: VerifiedBy, *, now: float) -> 
     refreshed = written + check.refresh_seconds
     if now > score.valid_until.timestamp() or now > refreshed + check.delay + SLACK_SECONDS:
         return None
-    # It was written with a longer lifetime, before somebody changed that in git.
+    # It was written with a longer lifetime, before that was changed in git.
     if written > now + SLACK_SECONDS:
         return None
     return score.get(check.dimension)
 
 
 def written_at(score: PublishedScore, check: VerifiedBy) -> float:
-    """When a score was written, in seconds since 1970; 0 if that is not known."""
+    """The time when a score was written, in seconds since 1970; 0 if it is unknown."""
     if score.valid_until is None:
         return 0.0
     # The object has no other time: validUntil is that of the write and the lifetime.
@@ -133,7 +132,7 @@ def score_name(check: VerifiedBy) -> str:
 
 
 def deadline(move: LedgerMove, verification: Verification) -> float:
-    """Until when it must be decided, in seconds since 1970."""
+    """The time until which it must be decided, in seconds since 1970."""
     return move.phase_since + verification.seconds
 
 
@@ -144,7 +143,7 @@ def judge(
     *,
     now: float,
 ) -> Judgement:
-    """What the checks of a move in the phase Verifying say.
+    """The verdict on the checks of a move in the phase Verifying.
 
     `read` gives the score of a check on the new cluster.
     """
@@ -186,7 +185,7 @@ def _counted(
     state: CheckState, reading: Reading, *, now: float, measured_from: float
 ) -> CheckState:
     """The check with the times since when its score is good or bad."""
-    # What is not measured or not known is neither good nor bad, and breaks both times.
+    # A value that is not measured or unknown is neither good nor bad, and breaks both times.
     if now < measured_from or state.at_least is None or reading.value is None:
         return _with_times(state, held_since=None, failing_since=None)
     values = {reading.value, *reading.meanwhile}
@@ -200,10 +199,10 @@ def _counted(
 
 
 def _since(since: float | None, reading: Reading, *, now: float, is_unbroken: bool) -> float:
-    """Since when the score is as it is now."""
+    """The time since when the score is as it is now."""
     if since is None or not is_unbroken:
         return now
-    # Nobody looked for a while. A score that was not written since then has not changed.
+    # There was no look for a while. A score that was not written since then has not changed.
     if not reading.unbroken and reading.written > since:
         return now
     return since
@@ -245,7 +244,7 @@ def _last_verdict(state: CheckState, reading: Reading, *, measured_from: float) 
 def _unknown_text(
     state: CheckState, check: VerifiedBy, reading: Reading, *, measured_from: float
 ) -> str:
-    """Why a check is neither good nor bad when the time is over."""
+    """The reason why a check is neither good nor bad when the time is over."""
     text = check_text(state.score, reading.value, state.at_least)
     if reading.value is None or state.at_least is None:
         return text
@@ -262,10 +261,10 @@ def _together(verdicts: list[ChecksVerdict]) -> ChecksVerdict:
 
 
 def why_kept(last: LedgerMove | None) -> str:
-    """Why the old copy that a move left may not be deleted; empty if it may.
+    """The reason why the old copy that a move left may not be deleted; empty if it may.
 
-    For Placements whose moves are verified. `last` is that of `last_move_from`. It is asked of the
-    ledger that the API server has: what it allows is never taken back.
+    It is for Placements whose moves are verified. `last` is that of `last_move_from`. The ledger
+    must be the one that the API server has: an allowed deletion is never taken back.
     """
     if last is None:
         return "no move away from there is in the ledger yet, so nothing has been verified"
@@ -281,7 +280,7 @@ def why_kept(last: LedgerMove | None) -> str:
 def unverified(
     moves: Sequence[LedgerMove], placement: str, clusters: Iterable[str], decided: frozenset[str]
 ) -> dict[str, str]:
-    """Those of these clusters whose copies may not be deleted, with the reason."""
+    """The clusters among these whose copies may not be deleted, with the reason."""
     reasons: dict[str, str] = {}
     for cluster in clusters:
         reason = why_kept(last_move_from(moves, placement, cluster, decided))

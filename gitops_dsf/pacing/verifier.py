@@ -1,13 +1,13 @@
 """The life of verified moves: they are verified, and complete or return. Pure.
 
-`verification` judges the checks of one move. Here is what follows from that, and which moves are
-verified at all.
+`verification` judges the checks of one move. This module has the consequences, and the rule which
+moves are verified at all.
 
 Guaranteed:
 
 - A move that passed never returns, and one that failed never passes.
-- Only a move that somebody admitted returns, and a return is never verified: an application with
-  two copies goes back once, and it ends.
+- Only an admitted move returns, and a return is never verified: an application with two copies goes
+  back once, and it ends.
 
 Not guaranteed: that a return happens. When OCM cannot decide for the old cluster until
 `verifySeconds` are over, both copies stay, and it is reported.
@@ -49,10 +49,10 @@ def _no_reading(_check: VerifiedBy, _cluster: str) -> Reading:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """What verified moves are judged by."""
+    """The evidence by which verified moves are judged."""
 
     verifications: Mapping[str, Verification] = field(default_factory=dict)
-    """By namespace/name of the Placement. Moves of others are not verified."""
+    """Verifications by namespace/name of the Placement. Moves of others are not verified."""
     read: Callable[[VerifiedBy, str], Reading] = _no_reading
     """The score of a check on a cluster."""
     arrived: Callable[[LedgerMove], bool] = lambda _move: False
@@ -60,7 +60,7 @@ class Evidence:
     can_return: Callable[[str, str], bool] = lambda _placement, _cluster: False
     """Whether OCM could decide for a cluster again that a Placement has left."""
     old_copies: Callable[[str], Iterable[str]] = lambda _placement: ()
-    """Clusters with copies of an application that somebody deletes once its move is done."""
+    """The clusters with copies of an application that are deleted once its move is done."""
     inventory: Mapping[str, str] = field(default_factory=dict)
     """Digests of the entries of clusters, as far as they are known."""
 
@@ -179,7 +179,7 @@ class Verifier:
                 continue
             for cluster in sorted(set(self._evidence.old_copies(placement)) - clusters):
                 last = last_move_from(index.of(placement), placement, cluster, clusters)
-                # What failed was reported, and begins anew when the ledger has forgotten it.
+                # A failed move was reported, and begins again when the ledger has forgotten it.
                 is_known = last is not None and last.outcome is VerificationOutcome.FAILED
                 if is_known or not why_kept(last):
                     continue
@@ -199,10 +199,10 @@ class Verifier:
     def _unknown(
         self, move: LedgerMove, verification: Verification, detail: str
     ) -> LedgerMove | Failed:
-        """The next state of a move of which nobody knows, when the time is over."""
+        """The next state of a move whose result is unknown when the time is over."""
         if verification.on_unknown == "Return" and move.admitted:
             return self._failed(move, verification, detail, unchecked=detail)
-        # What OCM moved itself from a cluster that is lost has no old copy that could be kept.
+        # A move that OCM made by itself from a lost cluster has no old copy that could be kept.
         has_old_copy = move.admitted or self._loss(move.source) is None
         if verification.on_unknown == "Hold" and has_old_copy:
             return move

@@ -1,8 +1,8 @@
 """All moves that the scores ask for, one admission after the other, for previews. Pure.
 
 Not guaranteed: that the moves happen like this. Scores change while moves are under way, and a wave
-here takes no time but that of its verification. They show in which order the pace would admit the
-moves by the scores of now.
+here takes no time but that of its verification. The waves show in which order the pace would admit
+the moves by the present scores.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,10 +27,9 @@ class AdmittedWave(NamedTuple):
     """Moves that may be under way together."""
 
     at: float
-    """When it may begin at the earliest, in seconds since 1970.
+    """The earliest time when it may begin, in seconds since 1970.
 
-    Handovers take no time, and verified moves pass as early as they can.
-    """
+    Handovers take no time, and verified moves pass as early as they can."""
     moves: tuple[DesiredMove, ...]
 
 

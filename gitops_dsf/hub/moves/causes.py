@@ -1,4 +1,4 @@
-"""Why a decision moved: the causes of moves, and what each is called for people.
+"""Causes of moves: why a decision moved, and the name of each cause for people.
 
 A move has one cause. It is recorded once, when the move happens: in the ledger of paced moves, and
 in the journal. `status`, `log` and Events report the recorded cause in the words of this module.
@@ -45,15 +45,15 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CauseKind:
-    """What a cause means to people."""
+    """The meaning of a cause for people."""
 
     title: str
     warning: bool = False
-    """Whether Events about it are warnings: something failed, and nobody asked for the move."""
+    """Whether Events about it are warnings: something failed, and the move was not asked for."""
     by_scores: bool = False
     """Whether a scorer, a weight or the stickiness can be blamed for it."""
     on_purpose: bool = False
-    """Whether somebody asked for this move in git. Such moves are not flapping."""
+    """Whether the move was asked for in git. Such moves are not flapping."""
 
 
 KINDS: Final[Mapping[Cause, CauseKind]] = MappingProxyType(
@@ -78,7 +78,7 @@ class MoveCause(Struct, frozen=True, omit_defaults=True):
     kind: str
     """A `Cause`, as text: a later version may write others, which must stay readable."""
     detail: str = ""
-    """Which cluster, score, maintenance or commit."""
+    """The cluster, score, maintenance or commit."""
 
     @property
     def cause(self) -> Cause:

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 WINDOW_SECONDS: Final = 3600.0
-"""A cluster that is chosen again within this time counts as a return.
-
-An hour: nobody wants an application to start twice in it.
-"""
+"""A cluster that is chosen again within this time counts as a return. It is an hour: an application
+should not start twice within it."""
 
 Leads = Mapping[str, float]
 """Points by which a cluster leads another one, by scorer."""
 
 
 class ReturnLeads(NamedTuple):
-    """What a cluster led its rival by, at both ends of a return."""
+    """The leads of a cluster over its rival, at both ends of a return."""
 
     when_left: Leads
     when_chosen_again: Leads
@@ -51,9 +49,9 @@ class Episode:
     """Returns that follow each other within the window."""
 
     start: float
-    """When the first of these clusters was left, in Unix seconds."""
+    """The time when the first of these clusters was left, in Unix seconds."""
     end: float
-    """When the last one was chosen again."""
+    """The time when the last one was chosen again, in Unix seconds."""
     clusters: tuple[str, ...]
     """All clusters that were left or joined, in order of name."""
     returns: tuple[Return, ...]
@@ -88,7 +86,7 @@ def episodes(
 
 
 def moves_back(cluster_returns: Iterable[Return]) -> int:
-    """How many changes of a decision are returns, of one cluster or of several at once."""
+    """The number of changes of a decision that are returns of one or several clusters."""
     return len({cluster_return.joined.at for cluster_return in cluster_returns})
 
 
@@ -117,7 +115,7 @@ def cause_of(
         scorer = largest_swing(leads.when_left, leads.when_chosen_again)
         if scorer is not None:
             causes[scorer] += 1
-    # Of equal counts the first name, so that two programs blame the same scorer.
+    # If counts are equal, the first name is taken, so that two programs blame the same scorer.
     return min(causes, key=lambda name: (-causes[name], name), default=None)
 
 

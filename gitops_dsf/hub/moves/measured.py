@@ -1,4 +1,4 @@
-"""What a check of a move measured, in words: the same in ledgers, records, Events and `status`."""
+"""Measured values of the checks of a move, in words for ledgers, records, Events and `status`."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -19,7 +19,7 @@ class MeasuredCheck(Protocol):
 
     @property
     def at_least(self) -> int | None:
-        """None if nobody knows which score is good."""
+        """The lowest good score; None if it is unknown."""
 
 
 def checks_text(checks: Iterable[MeasuredCheck]) -> str:
@@ -28,14 +28,14 @@ def checks_text(checks: Iterable[MeasuredCheck]) -> str:
 
 
 def decided_text(checks: Iterable[MeasuredCheck], detail: str) -> str:
-    """What decided a move: `detail` if it is not empty, because then the checks did not decide."""
+    """The reason for the end of a move: `detail` if it is not empty. Then no check decided."""
     return detail or checks_text(checks)
 
 
 def check_text(score: str, value: int | None, at_least: int | None) -> str:
     """Formats `shop-slo 62 of at least 80`. `score` is a resource and a dimension (`cpu/cpu`).
 
-    `value` is None if no score counts, and `at_least` if nobody knows which score is good.
+    `value` is None if no score counts, and `at_least` if the lowest good score is unknown.
     """
     name = prioritizer_text(score)
     if value is None:

@@ -1,4 +1,4 @@
-"""Why a move waits: every reason, which of them pass by themselves, and which need a person.
+"""Reasons why a move waits: which of them pass by themselves, and which need a person.
 
 A move waits twice. Before it begins, the pace, a maintenance or the scores hold it back. After OCM
 has decided, the old copy stays until the new one is healthy. Labels of metrics, Events, the
@@ -18,7 +18,7 @@ class MoveReason(StrEnum):
 
     # Before a move begins.
     CONCURRENT = "Concurrent"
-    """As many moves as the pace allows are under way."""
+    """The number of moves under way is at the limit of the pace."""
     ARRIVALS = "Arrivals"
     """The target receives as many applications as the pace allows."""
     SETTLE = "Settle"
@@ -30,7 +30,7 @@ class MoveReason(StrEnum):
     FROZEN = "Frozen"
     """A maintenance forbids it."""
     UNSETTLED = "Unsettled"
-    """A decision that names the target keeps changing, so nobody knows what arrives there."""
+    """A decision that names the target keeps changing, so it is unknown what arrives there."""
 
     HELD = "Held"
     """The application did worse on that cluster a while ago and came back from it."""
@@ -78,23 +78,23 @@ class MoveReason(StrEnum):
     QUEUED = "Queued"
     """Another copy is deleted first."""
     RATE_LIMITED = "RateLimited"
-    """As many copies as allowed were deleted within the last minute."""
+    """The number of copies deleted within the last minute is at the limit."""
     CONFLICT = "Conflict"
     """An Application changed during each attempt to delete the copy."""
     CHANGED = "Changed"
     """The ApplicationSet has changed."""
     GONE = "Gone"
-    """The copy does not exist any more, or somebody moved it."""
+    """The copy does not exist any more, or was moved by hand."""
     HUB_SILENT = "HubSilent"
     """The hub does not answer."""
     INFORMER_BROKEN = "InformerBroken"
-    """What the deletion depends on may be outdated."""
+    """An informer that the deletion depends on may be outdated."""
     UNREADABLE = "Unreadable"
     """An object that the deletion depends on cannot be read."""
 
-    # Of copies that are never deleted.
+    # These reasons are for copies that are never deleted.
     RENAMED = "Renamed"
-    """The copy has another name than its ApplicationSet would give it, so somebody moved it."""
+    """The copy has another name than its ApplicationSet would give it, so it was moved by hand."""
     NO_CLUSTER = "NoCluster"
     """The destination of the copy names no cluster."""
     NOT_RENDERED = "NotRendered"
@@ -106,12 +106,12 @@ class MoveReason(StrEnum):
 
     @property
     def passes(self) -> bool:
-        """Whether it passes within moments by itself, so that nobody needs to hear of it."""
+        """Whether it passes within moments by itself, so that people need not be notified."""
         return self in _PASSING
 
     @property
     def is_warning(self) -> bool:
-        """Whether somebody should look at it."""
+        """Whether a person should look at it."""
         return self in _WARNINGS
 
 

@@ -29,9 +29,9 @@ class WaitingCopy(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     """One word (docs/operate/reconciler.md#make-before-break)."""
     message: str
     since: float
-    """Since when this is the reason, in seconds since 1970."""
+    """The time since when this is the reason, in seconds since 1970."""
     cause: MoveCause | None = None
-    """Why the decision moved, if that is known."""
+    """The cause of the move of the decision, if it is known."""
 
 
 def read_waits(data: object) -> tuple[WaitingCopy, ...]:

@@ -1,1 +1,1 @@
-"""The programs of gitops-dsf that run on a hub: their pods, and who leads."""
+"""The programs of gitops-dsf that run on a hub: their pods and their leaders."""

@@ -1,4 +1,4 @@
-"""Who leads by a Lease (coordination.k8s.io/v1), for readers that take no part in the election."""
+"""The leader by a Lease (coordination.k8s.io/v1), for readers that take no part in the election."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 DEFAULT_DURATION_SECONDS: Final = 15
-"""What the reconciler writes. A Lease without leaseDurationSeconds is judged by it."""
+"""The duration that the reconciler writes. A Lease without leaseDurationSeconds is judged by it."""
 
 
 @dataclass(frozen=True, kw_only=True)

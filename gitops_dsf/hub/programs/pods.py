@@ -1,4 +1,4 @@
-"""Why the pods of a program on the hub do not run."""
+"""Pods of a program on the hub, and the reasons why they do not run."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final

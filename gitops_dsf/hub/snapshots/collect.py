@@ -3,6 +3,8 @@
 An object that appears twice is an error, because it is unclear which one is right. A score whose
 time cannot be read counts as 0 and is named in `Snapshot.unreadable`; any other object that cannot
 be decoded is an error.
+
+Not guaranteed: that the snapshot is complete, or of one moment. Its age is that of its oldest part.
 """
 
 from collections.abc import Iterable, Mapping
@@ -117,7 +119,7 @@ class _Collector:
         self._scores: dict[str, dict[str, PublishedScore]] = {}
         self._raw_scores: dict[str, ByCluster] = {}
         self._failures: dict[tuple[str, str], ScoreFailure] = {}
-        """By name of the AddOnPlacementScore and cluster."""
+        """Failures by name of the AddOnPlacementScore and cluster."""
         self._failures_left_out = 0
         self._decisions: dict[tuple[str, str], objects.PlacementDecision] = {}
         self._clusters: dict[str, objects.ManagedCluster] = {}
@@ -146,7 +148,7 @@ class _Collector:
                 self._add_part(document)
 
     def snapshot(self, origin: str) -> Snapshot:
-        """What was collected. The oldest part says how old the whole is."""
+        """The snapshot of all collected objects. Its age is that of the oldest part."""
         # At the end, because a file of failures may be read before that of the scores.
         for (name, cluster), failure in self._failures.items():
             scores = self._scores.setdefault(name, {})
@@ -204,7 +206,7 @@ class _Collector:
         if part.observed_at is not None:
             self._observed.append(part.observed_at)
         for name, table in part.tables(self._resources, place=position):
-            # Of names that nobody requested, only the number of scores.
+            # If a name was not requested, its table is only the number of its scores.
             if isinstance(table, int):
                 self._skipped += table
             else:

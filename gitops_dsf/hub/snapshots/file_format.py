@@ -1,7 +1,8 @@
 """The file format of snapshots (docs/decisions/preview.md). A folder is the union of its documents.
 
 Guaranteed: equal snapshots give equal bytes, with one line for each entry, so that git shows what
-changed and stores little.
+changed and stores little. Not guaranteed: that every failure is in the file, because their size has
+a limit; the file says how many were left out.
 """
 
 import math
@@ -39,10 +40,8 @@ RAW_FOLDER = "raw/"
 FAILURES: Final = "failures.json"
 """The file that says why scorers give no scores. It is there only while some give none."""
 MAX_FAILURE_BYTES: Final = 2 << 20
-"""Of the entries of failures. The branch is cloned by every pipeline.
-
-A failure without its message has about 100 bytes, so 20,000 fit in.
-"""
+"""Upper limit for the entries of failures. The branch is cloned by every pipeline. A failure
+without its message has about 100 bytes, so 20,000 fit in."""
 MAX_MESSAGES: Final = 20
 """Clusters of one score and reason whose message is written. A central failure has one message."""
 
@@ -61,7 +60,7 @@ class ScoreEntry(
     values: dict[str, ItemValue]
     valid_until: Timestamp | None = None
     problem: str = ""
-    """Why the object could not be decoded; such an entry has no values."""
+    """The reason why the object could not be decoded; such an entry has no values."""
 
     def score(self, interner: Interner) -> PublishedScore:
         """The score, with parts shared by an Interner."""
@@ -78,7 +77,7 @@ class DecisionEntry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClusterEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is known of a ManagedCluster. An absent section is not known; an empty one is known."""
+    """The known facts of a ManagedCluster. An absent section is unknown; an empty one is known."""
 
     labels: dict[str, str] | None = None
     taints: tuple[objects.Taint, ...] | None = None
@@ -108,16 +107,16 @@ class RawTable(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The raw scores of one score name."""
 
     measured_at: Timestamp
-    """When the oldest of them was measured."""
+    """The time when the oldest of them was measured."""
     clusters: dict[Name, tuple[RawEntry, ...]]
 
 
 ScoreTable = dict[Name, ScoreEntry]
-"""By cluster."""
+"""Scores of one name, by cluster."""
 
 
 class FailureEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Why a scorer gives no score on a cluster."""
+    """A reason why a scorer gives no score on a cluster."""
 
     reason: str
     message: str = ""
@@ -137,7 +136,7 @@ class HubSnapshot(
     api_version: str
     kind: str
     observed_at: Timestamp | None = None
-    """When the newest object of this document was observed, in RFC 3339."""
+    """The time when the newest object of this document was observed, in RFC 3339."""
     scores: dict[Name, msgspec.Raw] = {}
     """Tables by name of the AddOnPlacementScore, then by cluster.
 
@@ -147,7 +146,8 @@ class HubSnapshot(
     raw_scores: dict[Name, msgspec.Raw] = {}
     """Raw scores by score name, as agents export them. Decoded as tables of scores are."""
     failures: dict[Name, dict[Name, FailureEntry]] = {}
-    """Why there are no newer scores, by name of the AddOnPlacementScore, then by cluster."""
+    """The reasons why there are no newer scores, by name of the AddOnPlacementScore, then by
+    cluster."""
     failures_left_out: Annotated[int, Meta(ge=0)] = 0
     """Failures that had no room."""
     decisions: list[DecisionEntry] = []

@@ -30,12 +30,13 @@ class Snapshot:
     """A hub at one moment, as far as it is known. Mappings are keyed by name."""
 
     origin: str
-    """Where it was read from, for people: a path, a branch or a kubeconfig context."""
+    """The place that it was read from, for people: a path, a branch or a kubeconfig context."""
     observed_at: datetime | None = None
-    """When the oldest part was observed; None if the source does not say."""
+    """The time when the oldest part was observed; None if the source does not have it."""
     scores: Scores = field(default_factory=dict)
     skipped: int = 0
-    """AddOnPlacementScores that exist but were not read, because nobody requested their names."""
+    """The number of AddOnPlacementScores that exist but were not read, because their names were not
+    requested."""
     unreadable: tuple[str, ...] = ()
     """AddOnPlacementScores that could not be decoded, and why.
 
@@ -64,7 +65,7 @@ class Snapshot:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is missing, for people: the first unreadable objects, and how many more."""
+        """The missing parts, for people: the first unreadable objects, and how many more."""
         problems = list(self.unreadable[:MAX_PROBLEMS])
         # A controller with a bug may break every score of the fleet in the same way.
         rest = len(self.unreadable) - MAX_PROBLEMS
@@ -82,7 +83,7 @@ class Snapshot:
 
 
 class HubSource(Struct, rename="camel", kw_only=True):
-    """Where scores and decisions come from."""
+    """The source of scores and decisions."""
 
     origin: str | None
     observed_at: str | None
@@ -93,7 +94,7 @@ class HubSource(Struct, rename="camel", kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class HubData:
-    """What is known of the hub, and the time for which a verb computes."""
+    """The facts of a hub, and the time for which a verb computes."""
 
     snapshot: Snapshot | None
     now: datetime
@@ -101,7 +102,7 @@ class HubData:
     today: datetime
     """The time of the system clock, from which the age of the data is computed."""
     missing: str = ""
-    """Why there is no snapshot."""
+    """The reason why there is no snapshot."""
 
     @property
     def age(self) -> float | None:

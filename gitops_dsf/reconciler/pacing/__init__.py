@@ -2,7 +2,7 @@
 
 `gitops_dsf.pacing` has the rules, and describes the life of a move. Here is what reads and writes:
 
-debounce        decisions that have settled
+    debounce        decisions that have settled
     situation       the inputs of an admission
     admission       computes an admission when something has changed
     handovers       whether a move is done
