@@ -58,11 +58,8 @@ class Change:
         self.ran.unlink(missing_ok=True)
         bare = root / BARE
         self.folder = root / CLONE
-        self.repository = GitRepository(url="", bare=bare, clone=self.folder)
         shutil.copytree(prepared.folder, root, dirs_exist_ok=True)
-        git("config", "remote.origin.url", str(bare), folder=self.folder)
-        # git compares a file with its index by its inode first, and takes a copy for a change.
-        git("update-index", "-q", "--refresh", folder=self.folder)
+        self.repository = GitRepository.copied(bare=bare, clone=self.folder)
 
     def commit(self) -> None:
         commit(self.folder)

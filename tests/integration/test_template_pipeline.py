@@ -31,15 +31,12 @@ class Fleet:
     def __init__(self, root: Path, *, folder: str = "") -> None:
         bare = root / "origin.git"
         clone = root / "clone"
-        self.repository = GitRepository(url="", bare=bare, clone=clone)
         self.origin, self.clone = bare, clone
         self.path = clone / folder / "fleet" if folder else clone
         self.slept: list[float] = []
         """Seconds between the attempts, for which nobody really waits."""
         copied(root, key=("fleet of a pipeline", folder), make=partial(_begin, folder=folder))
-        git("config", "remote.origin.url", str(bare), folder=clone)
-        # git compares a file with its index by its inode first, and takes a copy for a change.
-        git("update-index", "-q", "--refresh", folder=clone)
+        self.repository = GitRepository.copied(bare=bare, clone=clone)
 
     def git(self, *arguments: str, cwd: Path | None = None) -> str:
         return git(*arguments, folder=cwd or self.clone).strip()

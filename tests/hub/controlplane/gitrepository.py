@@ -112,6 +112,17 @@ class GitRepository:
             path.write_bytes(content.replace(ORIGIN, bytes(bare)))
         return cls(url=url, bare=bare, clone=clone)
 
+    @classmethod
+    def copied(cls, *, bare: Path, clone: Path) -> Self:
+        """Copies of the two folders of another one."""
+        config = clone / ".git/config"
+        head, section, rest = config.read_text("utf-8").partition('[remote "origin"]\n')
+        assert section, config
+        # The first line of the section, which `git remote add` writes.
+        _, _, rest = rest.partition("\n")
+        config.write_text(f"{head}{section}\turl = {bare}\n{rest}", encoding="utf-8")
+        return cls(url="", bare=bare, clone=clone)
+
     def commit(self, files: Mapping[str, str | None], *, message: str = "Change") -> str:
         """Write files (None removes one) and publish them as one commit on `main`; returns its
         id.
@@ -149,7 +160,7 @@ class GitRepository:
         else:
             after = _head(self.clone / ".git")
             if before and after and before == _head(self.bare) and not self._needs_push():
-                self._deliver(before, after)
+                self._deliver(after)
             else:
                 git("push", "--quiet", "origin", "main", folder=self.clone)
         return _head(self.clone / ".git") or git("rev-parse", "HEAD", folder=self.clone).strip()
@@ -167,7 +178,7 @@ class GitRepository:
         shutil.rmtree(objects)
         shutil.copytree(self.clone / ".git/objects", objects)
 
-    def _deliver(self, before: str, after: str) -> None:
+    def _deliver(self, after: str) -> None:
         """What a push of the newest commit does, which takes eight processes."""
         source, target = self.clone / ".git/objects", self.bare / "objects"
         for path in source.glob("??/*"):
@@ -175,8 +186,11 @@ class GitRepository:
             if not copy.exists():
                 copy.parent.mkdir(exist_ok=True)
                 shutil.copy(path, copy)
-        git("update-ref", "refs/heads/main", after, before, folder=self.bare)
-        (self.clone / ".git/refs/remotes/origin/main").write_text(f"{after}\n", encoding="ascii")
+        for branch in (self.bare / "refs/heads/main", self.clone / ".git/refs/remotes/origin/main"):
+            # As git does it: a reader of the served repository sees the old head or the new one.
+            lock = branch.with_name("main.lock")
+            lock.write_text(f"{after}\n", encoding="ascii")
+            lock.replace(branch)
 
     def branches(self) -> dict[str, str]:
         """Every branch of the served repository with the id of its head.

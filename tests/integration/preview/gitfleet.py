@@ -100,10 +100,7 @@ class GitFleet:
 
         names = tuple(one["metadata"]["name"] for one in extra)
         copied(top, key=("rendered", names), make=make)
-        fleet = cls.at(top)
-        # git compares a file with its index by its inode first, and takes a copy for a change.
-        fleet.git("update-index", "-q", "--refresh")
-        return fleet
+        return cls.at(top)
 
     @classmethod
     def at(cls, top: Path) -> Self:

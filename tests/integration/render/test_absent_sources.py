@@ -54,6 +54,9 @@ def hinted(text: str) -> list[str]:
 
 
 def left_out(fleet: GitFleet) -> None:
+    # Git compares a file with its index by its inode first, takes a copy for a change, and leaves
+    # no changed file out.
+    fleet.git("update-index", "-q", "--refresh")
     fleet.git("sparse-checkout", "set", "--no-cone", "/*", f"!/{EXTRA}")
 
 
