@@ -19,7 +19,6 @@ from gitops_dsf.repository.files import read_text, write_file
 from gitops_dsf.repository.load import SETTINGS_FILE, load_text
 from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.repository.yamledit import YamlFile
 from gitops_dsf.show.findings import summary
 from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.wording import plural
@@ -212,6 +211,9 @@ class MendedText(NamedTuple):
 
 def mended(text: str, findings: Iterable[Diagnostic]) -> MendedText:
     """Makes the edits of a file's findings in its text."""
+    # Few runs edit a file, and what edits one takes as long to import as a small fleet to check.
+    from gitops_dsf.repository.yamledit import YamlFile
+
     file = YamlFile(text)
 
     def order(finding: Diagnostic) -> tuple[bool, int, int, str]:
