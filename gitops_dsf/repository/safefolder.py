@@ -46,7 +46,7 @@ class SafeFolder:
         self._prefix = str(root / "_")[:-1]
         """What stands in front of a path. Empty for the current folder."""
         self._real = root.resolve(strict=True)
-        self._checked = set[str]()
+        self._checked = {""}
         """Folders that exist, with no symbolic link on the way. A tree has thousands of files in
         few folders, and to resolve a path takes a system call for each of its parts.
         """
@@ -135,13 +135,16 @@ class SafeFolder:
         folder = path.rpartition("/")[0]
         if folder not in self._checked:
             directory = self._root / folder
-            leads_elsewhere = directory.resolve() != self._real / folder
-            if leads_elsewhere or (directory.exists() and not directory.is_dir()):
+            # Path.resolve() takes twice as long, and raises RuntimeError for links in a circle: of
+            # these realpath() returns the path, and `lexists` finds it.
+            leads_elsewhere = os.path.realpath(directory) != str(self._real / folder)
+            is_folder = directory.is_dir()
+            if leads_elsewhere or (not is_folder and os.path.lexists(directory)):
                 raise _not_a_folder(directory)
-            if make:
+            if make and not is_folder:
                 directory.mkdir(parents=True, exist_ok=True)
             # What does not exist yet may still become a link, so it is not remembered.
-            if directory.exists():
+            if is_folder or make:
                 self._checked.add(folder)
 
 

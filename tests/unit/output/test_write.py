@@ -211,6 +211,18 @@ def test_a_folder_that_is_a_symlink_is_not_followed(tmp_path: Path) -> None:
     assert (outside / "a").read_bytes() == HEADER + b"1\n"
 
 
+def test_a_symlink_to_itself_is_no_folder(tmp_path: Path) -> None:
+    rendered = tmp_path / "rendered"
+    bring(tree(x__a="1\n"), rendered)
+    (rendered / "x" / "a").unlink()
+    (rendered / "x").rmdir()
+    (rendered / "x").symlink_to("x")
+    changes = compare(tree(x__a="2\n"), rendered)
+    assert (changes.added, changes.unwanted) == (("x/a",), ("x",))
+    with pytest.raises(RepositoryError, match="rendered/x: not a folder"):
+        write(tree(x__a="2\n"), rendered, changes)
+
+
 def test_nothing_is_deleted_behind_a_symlink(tmp_path: Path) -> None:
     rendered, outside = tmp_path / "rendered", tmp_path / "outside"
     bring(tree(x__a="1\n", y__b="2\n"), rendered)
