@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.diagnostics.listed import Listed
+from gitops_dsf.repository.git import top_of
 from gitops_dsf.repository.load import Document, Loaded, ParsedFiles
 from gitops_dsf.repository.load.discover import discover
 from gitops_dsf.repository.load.parse import parse
@@ -24,7 +25,11 @@ def load(
     Raises RepositoryError when the folder or a file cannot be read.
     """
     files, names, diagnostics = discover(root)
-    diagnostics += (*compared(root, names, files), *also)
+    # A fleet that was unpacked from an archive is valid, too: git expects nothing there.
+    top = top_of(root)
+    if top is not None:
+        diagnostics += compared(root, names, files)
+    diagnostics += also
     if not files and not diagnostics:
         diagnostics.append(_empty(root))
     documents: list[Document] = []
@@ -43,7 +48,8 @@ def load(
         if document.kind == "FleetRepository":
             settings = document
             break
-    listed.add(misplaced(root, settings))
+    if top is not None and settings is not None:
+        listed.add(misplaced(root, top, settings))
     return Loaded(documents=tuple(documents), diagnostics=tuple(listed.all()))
 
 

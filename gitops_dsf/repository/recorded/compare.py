@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.git import Repository, RevisionError, git_command, git_message, top_of
+from gitops_dsf.repository.git import Repository, RevisionError, git_command, git_message
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE, is_source, may_hold_sources
 from gitops_dsf.repository.recorded.attributes import changed_by_git
 from gitops_dsf.repository.recorded.bounded import bounded
@@ -18,12 +18,9 @@ from gitops_dsf.repository.recorded.submodules import NOT_HERE, absent_in_submod
 def compared(root: Path, names: Collection[str], texts: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Findings about what git has and the reader does not see, or sees with another content.
 
-    `names` are the files that the reader found, and `texts` those that it could decode. Outside of
-    a git repository nothing is expected.
+    `names` are the files that the reader found, and `texts` those that it could decode. The folder
+    is in a working tree of git.
     """
-    # A fleet that was unpacked from an archive is valid, too.
-    if top_of(root) is None:
-        return
     try:
         repository = Repository(directory=root)
         entries = _index(repository)

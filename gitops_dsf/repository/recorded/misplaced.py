@@ -6,20 +6,19 @@ from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.forge.address import names_same_repository
-from gitops_dsf.repository.git import Repository, RevisionError, top_of
+from gitops_dsf.repository.git import Repository, RevisionError
 from gitops_dsf.repository.load import Document, value_at
 from gitops_dsf.repository.recorded.entries import decoded
 
 
-def misplaced(root: Path, settings: Document | None) -> Iterator[Diagnostic]:
+def misplaced(root: Path, top: Path, settings: Document) -> Iterator[Diagnostic]:
     """A finding if spec.git.path is not the folder of the fleet in its repository.
 
-    A clone of another repository than spec.git.url names, such as a mirror, says nothing about
-    that.
+    `top` is the root of its working tree. A clone of another repository than spec.git.url names,
+    such as a mirror, says nothing about that.
     """
-    top = top_of(root)
-    git = None if settings is None else value_at(settings.data, ("spec", "git"))
-    if settings is None or top is None or not isinstance(git, dict):
+    git = value_at(settings.data, ("spec", "git"))
+    if not isinstance(git, dict):
         return
     url = git.get("url")
     path = git.get("path") or ""
