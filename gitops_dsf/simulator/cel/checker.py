@@ -6,8 +6,8 @@ parseJSON(). Format is not offered here: `limits` refuses expressions that use i
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from cel_expr_python import cel
@@ -53,9 +53,8 @@ class CheckedExpression:
 class Checker:
     """Compiles expressions with the functions that OCM offers. Not thread-safe."""
 
-    def __init__(self, functions: Iterable[CelFunction] = ()) -> None:
-        functions = functions or library({}, QuantityFunctions())
-        self._environment = new_environment(list(map(_declared, functions)))
+    def __init__(self) -> None:
+        self._environment = new_environment(_declarations())
 
     def check(self, expression: str) -> CheckedExpression:
         """Type-checks an expression.
@@ -152,6 +151,12 @@ def _mistakes(expression: str, detail: str) -> tuple[Mistake, ...]:
             offset = min(offset, line_starts[int(line) - 1] + int(column) - 1)
         mistakes.append(Mistake(reason, offset=offset))
     return tuple(mistakes) or (Mistake(detail.partition("\n")[0], offset=None),)
+
+
+@cache
+def _declarations() -> list[Any]:
+    """The types of every function, which are the same for all hubs. Do not change the list."""
+    return list(map(_declared, library({}, QuantityFunctions())))
 
 
 def _declared(function: CelFunction) -> Any:  # noqa: ANN401 - the binding has no types

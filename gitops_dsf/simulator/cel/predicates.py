@@ -38,8 +38,8 @@ class CelPredicates:
         self._scores = scores
         self._quantities = QuantityFunctions()
         self._unsupported: str | None = None
+        self._checker = Checker()
         functions = library(scores, self._quantities)
-        self._checker = Checker(functions)
         self._running = new_environment(list(map(self._bound, functions)))
         self._seen = lru_cache(maxsize=None)(self._view)
         self._program = lru_cache(maxsize=None)(self._compiled)
