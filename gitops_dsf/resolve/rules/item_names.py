@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from dsf_wire.dimension import LABELS, PLACEHOLDERS, label_placeholders, placeholders
+from dsf_wire.dimension import PLACEHOLDERS, label_placeholders, placeholders
 from dsf_wire.measures import SOURCE_TYPE, MeasureError, select
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.repository.load import FieldPath
@@ -52,15 +52,18 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
     none.
     """
     for scorer in context.each_type:
-        keeps = _labels_of(scorer)
+        filled_by_query = [
+            placeholder
+            for placeholder in label_placeholders(scorer.spec.score_dimension_format)
+            if placeholder.name != "meta" or scorer.spec.scored_by_query
+        ]
+        # Most formats have none, and to find the labels of a query takes a parse of it.
+        keeps = _labels_of(scorer) if filled_by_query else None
         if keeps is None:
             continue
-        by_query = scorer.spec.scored_by_query
-        for placeholder in placeholders(scorer.spec.score_dimension_format):
-            name = placeholder.name
-            is_set_by_api = name == "meta" and not by_query
-            if name in LABELS and not is_set_by_api and not keeps(name):
-                yield _unfilled(scorer, name, placeholder.offset)
+        for placeholder in filled_by_query:
+            if not keeps(placeholder.name):
+                yield _unfilled(scorer, placeholder.name, placeholder.offset)
 
 
 @rule()
