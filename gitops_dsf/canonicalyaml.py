@@ -17,6 +17,9 @@ _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+=-]*(?::[A-Za-z0-9_./@+=-]+)*")
 _WORDS = frozenset(
     {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", "nan", "inf"}
 )
+# Nearly all are dicts, lists and tuples, and to ask for an abstract class takes ten times as long.
+_MAPPING = (dict, Mapping)
+_SEQUENCE = (list, tuple, Sequence)
 # Characters that YAML requires to be escaped, and line breaks other than \n.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -59,16 +62,20 @@ def _entry(
     indent: int,
     lines: list[str],
 ) -> None:
-    # Strings first: most values are strings, and the check for Mapping takes ten times as long.
+    # Strings first, because most values are strings.
     if isinstance(value, str):
-        _text(head, value, indent, lines)
-    elif isinstance(value, Mapping):
+        if is_block(value):
+            _block(head, value, indent, lines)
+        else:
+            # str(): a StrEnum is not written as its name.
+            lines.append(f"{head} {scalar(str(value))}")
+    elif isinstance(value, _MAPPING):
         if value:
             lines.append(head)
             _mapping(value, indent + 2, lines)
         else:
             lines.append(f"{head} {{}}")
-    elif isinstance(value, Sequence):
+    elif isinstance(value, _SEQUENCE):
         if value:
             lines.append(head)
             _sequence(value, indent, lines)
@@ -78,11 +85,7 @@ def _entry(
         lines.append(f"{head} {_scalar(value)}")
 
 
-def _text(head: str, text: str, indent: int, lines: list[str]) -> None:
-    if not is_block(text):
-        # str(): a StrEnum is not written as its name.
-        lines.append(f"{head} {scalar(str(text))}")
-        return
+def _block(head: str, text: str, indent: int, lines: list[str]) -> None:
     # `|` keeps the last line break, `|-` drops it.
     if text.endswith("\n"):
         lines.append(f"{head} |")
@@ -101,9 +104,9 @@ def _sequence(sequence: Sequence[Any], indent: int, lines: list[str]) -> None:
     pad = " " * indent
     for value in sequence:
         start = len(lines)
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, _MAPPING) and value:
             _mapping(value, indent + 2, lines)
-        elif isinstance(value, Sequence) and not isinstance(value, str) and value:
+        elif isinstance(value, _SEQUENCE) and not isinstance(value, str) and value:
             _sequence(value, indent + 2, lines)
         else:
             _entry(f"{pad}-", value, indent, lines)
