@@ -70,7 +70,7 @@ class _OrderReplay:
         """The point from which on it may be ordered again."""
         self._ordered_at: float | None = None
         self.changes = 0
-        """How often it was ordered anew."""
+        """How often it was reordered."""
         self.points_first: Counter[str] = Counter()
         """Points of the grid at the front, by cluster."""
         self.most_left_out = 0

@@ -174,7 +174,7 @@ class OrderFigures(Struct, frozen=True, kw_only=True, rename="camel"):
 
     config: str
     changes: int
-    """How often they were ordered anew."""
+    """How often they were reordered."""
     changes_per_day: float | None
     """None for a history of less than an hour."""
     seconds_first: Mapping[str, float]

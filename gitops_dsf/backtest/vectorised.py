@@ -84,7 +84,7 @@ class _Fold:
 
     def add(self, first: int, sums: Ints) -> int:
         """Takes the sums of points from `first` on. Returns their regret times the weights."""
-        # Of all candidates, or of none, the scores choose nobody.
+        # If all candidates or none are chosen, the scores decide nothing.
         if self._count in (0, self._width):
             self._keep(first, np.arange(self._count))
             return 0

@@ -374,7 +374,7 @@ def _publish(args: argparse.Namespace, pipeline: PipelineRun) -> int:
 
 
 def _renders(fleet: Path, checked: CheckResult) -> bool:
-    """Renders a fleet. False if its folder then has a file that no source renders to.
+    """Renders a fleet. False if its folder then has a file that no source produces.
 
     Argo CD would apply that file.
     """

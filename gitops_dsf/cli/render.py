@@ -149,7 +149,7 @@ def _check(changes: Changes, out: Path) -> int:
                 print(printable(f"{word}: {out / path}"))
     if changes.unwanted:
         print(
-            f"{printable(out)} holds files that no source renders to, and Argo CD would apply"
+            f"{printable(out)} holds files that no source produces, and Argo CD would apply"
             " them: remove them",
             file=sys.stderr,
         )

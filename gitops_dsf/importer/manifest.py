@@ -1,7 +1,7 @@
 """Converts an object of the hub to the manifest that git should hold.
 
 It takes what people decide, without what controllers report. Raises RepositoryError for objects
-that have not the shape of their kind.
+that do not have the shape of their kind.
 """
 
 import re

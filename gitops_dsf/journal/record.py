@@ -1,7 +1,7 @@
 """A record of the journal: one change of a decision, and why OCM decided so.
 
 A record of the kind Verified changes no decision: it says what was measured where a move led.
-Nor does one of the kind Ordered, which says how the clusters for Kueue were ordered anew.
+Nor does one of the kind Ordered, which says how the clusters for Kueue were reordered.
 """
 
 import hashlib

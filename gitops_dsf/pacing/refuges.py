@@ -57,8 +57,8 @@ def plan_refuges(
     A Placement for which no other cluster is eligible has none. `current` are the refuges so far.
     They stay unless the new plan is clearly better, and where it is not known, because the
     Placement has no decision or OCM reports a mistake in it. A cluster that is held is not a
-    refuge: the application did worse there. With `only`, the other Placements keep theirs without
-    a look at them.
+    refuge: the application did worse there. With `only`, the other Placements keep theirs, and are
+    not examined.
     """
     wanted = {key: candidate for key, candidate in paced.items() if candidate.ranking.refuges}
     decided: dict[str, frozenset[str]] = {}

@@ -68,7 +68,7 @@ class MultiKueueMetrics:
         )
         self.reorders = make.counter(
             "multikueue_reorders",
-            "Times that the clusters of a MultiKueueConfig were ordered anew.",
+            "Times that the clusters of a MultiKueueConfig were reordered.",
             "config",
         )
         self.left_out = make.gauges(
@@ -78,8 +78,8 @@ class MultiKueueMetrics:
         )
         self.refused = make.gauges(
             "multikueue_refused",
-            "1 while the clusters of a MultiKueueConfig are not ordered: it is somebody else's,"
-            " another Placement orders it, or the hub refuses to read or write it.",
+            "1 while the clusters of a MultiKueueConfig are not ordered: it belongs to another"
+            " program, another Placement orders it, or the hub refuses to read or write it.",
             "config",
         )
 
@@ -108,8 +108,8 @@ class VerificationMetrics:
         )
         self.overdue = make.gauges(
             "moves_verification_overdue_seconds",
-            "Seconds that a move has been verified beyond its verifySeconds: its checks cannot"
-            " be told, and onUnknown is Hold. Absent while there is none.",
+            "Seconds that a move has been verified beyond its verifySeconds: the result of its"
+            " checks is unknown, and onUnknown is Hold. Absent while there is none.",
             "placement",
         )
         self.seconds = make.histogram(

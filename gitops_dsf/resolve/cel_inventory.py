@@ -110,7 +110,7 @@ def _filled(
     name: str, metadata: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A cluster with what the API server and the registration add to it."""
-    # A hub leaves empty fields of the status out, and has() of CEL tells the two apart.
+    # The API server omits empty fields of the status, and CEL's has() is false for those.
     reported = {field: value for field, value in status.items() if value}
     return {
         "apiVersion": f"{_GROUP}/v1",

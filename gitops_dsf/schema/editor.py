@@ -29,7 +29,7 @@ DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 FILE: Final = ".schemas/gitops-dsf.json"
 """Where a fleet repository has it. The editor settings and the first lines of files name it."""
 
-# What OCM's controllers say of a field and its CRD does not, by the name of its object and its own.
+# Bounds that OCM's controllers enforce and its CRDs do not state, by `object.field`.
 _BESIDES: Final[dict[str, Schema]] = {
     "matchExpressions.operator": {"enum": list(OPERATORS)},
     "spec.numberOfClusters": {"minimum": 0},

@@ -136,10 +136,8 @@ class ReplayedTest:
         """The results of queries over given metrics."""
         results: dict[ScorerOnCluster, QueryResults] = {}
         scorers = scorers_of(self._spec, self.fleet)
-        # Each question starts a promtool, which takes tens of milliseconds.
-        # All are made before the first is evaluated, so that too many are refused at once.
-        # All are made before the first is evaluated, because each evaluation starts a promtool: so
-        # too many of them are refused at once.
+        # All questions are made before the first is evaluated, so that too many of them are refused
+        # at once. Each evaluation starts a promtool, which takes tens of milliseconds.
         asked_for = tuple(questions(self._spec, fleet=self.fleet, scorers=scorers, end=self.end))
         for question in asked_for:
             key = ScorerOnCluster(question.scorer, question.cluster)

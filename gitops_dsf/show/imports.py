@@ -59,10 +59,8 @@ def import_summary(planned: Import, *, dry_run: bool) -> str:
     added = len(planned.added) + len(planned.carried)
     changed = len(planned.changed)
     if dry_run:
-        return (
-            f"{added} would be added, {changed} would be changed, {planned.unchanged} as they were"
-        )
-    return f"{added} added, {changed} changed, {planned.unchanged} as they were"
+        return f"{added} would be added, {changed} would be changed, {planned.unchanged} unchanged"
+    return f"{added} added, {changed} changed, {planned.unchanged} unchanged"
 
 
 def adoption_summary(planned: Import) -> str:

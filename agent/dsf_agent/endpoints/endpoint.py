@@ -73,7 +73,7 @@ class Endpoint:
             answer = await self.transport.call(_with(call, sent))
         if answer.status == 401 and sent.secrets:
             fresh = await self.credentials.sent(self.auth, refused=sent)
-            # What did not change would be refused once more.
+            # The peer would refuse the same credentials again.
             if fresh != sent:
                 # Both, because the peer may quote the request that it refused.
                 self._secrets = (*sent.secrets, *fresh.secrets)

@@ -180,8 +180,8 @@ class HubStore:
     def _refused_condition(self) -> None:
         self._no_conditions_until = self._server.now() + CONDITION_REFUSED_SECONDS
         log.info(
-            "the hub lets this agent write no conditions, so it learns no reasons of missing"
-            " scores; rendered/platform of this version allows them",
+            "the hub refuses this agent's conditions, so it cannot show why scores are missing;"
+            " apply rendered/platform of this version",
         )
 
     async def _write(

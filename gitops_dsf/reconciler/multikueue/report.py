@@ -78,13 +78,14 @@ class OrderReport:
         self._lasting(claim, "ClustersLeftOut", message)
 
     def not_ours(self, claim: ConfigClaim) -> None:
-        """The MultiKueueConfig has not our label."""
+        """The MultiKueueConfig does not have our label."""
         config = claim.order.config
         self._refused[(config,)] = 1.0
         message = (
-            f"MultiKueueConfig {config} is somebody else's, so its clusters are not ordered: it has"
-            " not the label app.kubernetes.io/managed-by=gitops-dsf-reconciler; name another config"
-            " in spec.multiKueue, or set the label"
+            f"MultiKueueConfig {config} belongs to another program, so its clusters are not"
+            " ordered: it does not have the label"
+            " app.kubernetes.io/managed-by=gitops-dsf-reconciler; name another config in"
+            " spec.multiKueue, or set the label"
         )
         self._lasting(claim, "MultiKueueConfigNotOurs", message)
 

@@ -143,7 +143,10 @@ def _report_verification(
         case VerificationOutcome.COMPLETED:
             _record_event(context, move, "MovePassed", measured)
         case VerificationOutcome.UNKNOWN_COMPLETED:
-            message = f"its checks could not be told in time, and onUnknown is Complete: {measured}"
+            message = (
+                "the result of its checks was still unknown when verifySeconds were over, and"
+                f" onUnknown is Complete: {measured}"
+            )
             _record_event(context, move, "MoveNotVerified", message, warning=True)
         case VerificationOutcome.FAILED if move.returning:
             message = f"it cannot go back to {move.target}, so it stays where it does worse"

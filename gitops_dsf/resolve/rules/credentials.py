@@ -273,8 +273,8 @@ def _outside(peer: Peer, credential: Credential, place: Sent) -> Iterator[Diagno
     elif not place.secret:
         yield codes.POD_TOKEN_OUTSIDE.at(
             position,
-            f"{title} sends {place}, outside the cluster: it is good for the cluster's API"
-            " server, too",
+            f"{title} sends {place}, outside the cluster: this token is also valid for the"
+            " cluster's API server",
             f"name a token of its own with tokenSecretRef, or add {place.host} to"
             " spec.allowedTokenHosts in gitops-dsf.yaml",
         )

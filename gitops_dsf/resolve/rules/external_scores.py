@@ -92,7 +92,7 @@ def external_scores_are_of_others(context: Context) -> Iterator[Diagnostic]:
                 yield codes.EXTERNAL_SCORE.at(
                     context.repository.at(*path, "names", position),
                     f"{resource}/{name} is declared twice",
-                    "keep one of both, with the range that the add-on publishes",
+                    "keep the one with the range that the add-on publishes",
                 )
             seen.add((resource, name))
 

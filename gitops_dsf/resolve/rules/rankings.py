@@ -29,8 +29,7 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
             yield codes.BAD_VALUE.at(
                 ranking.at("spec", "scores", 0, "weight"),
                 "every weight is 0: nothing ranks the clusters",
-                "give a score a weight from 1 to 10; a Placement without scores ranks by nothing,"
-                " too",
+                "give at least one score a weight from 1 to 10",
             )
             continue
         for index, score in enumerate(scores):

@@ -188,7 +188,7 @@ def _query_path(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     Another rule reports what is not a path.
     """
     path = rooted(scorer.spec.source.path)
-    # Of another language the path is not known.
+    # The paths of other query languages are unknown.
     if is_query_api(path) or scorer.spec.source.dialect == "Other" or not _is_path(path):
         return
     base = store_of_page(path) if is_store_page(path) else path.rstrip("/")

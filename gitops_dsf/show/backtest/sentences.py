@@ -121,7 +121,8 @@ def advised(result: RevisionResult, key: str) -> str:
     # moments there may be more moves than that, so "keep it" is said with a doubt.
     if not advice.changes and moves is not None and moves[1] > advice.written.moves:
         text += (
-            f"; with other moments of the agents, {plural(moves[1], 'move')}: more may be better"
+            f"; if the agents had scored at other times, up to {plural(moves[1], 'move')}: a larger"
+            " stickiness may be better"
         )
     return text
 
@@ -156,7 +157,7 @@ def verified(result: RevisionResult) -> Iterator[str]:
 
 
 def ordered(result: RevisionResult) -> Iterator[str]:
-    """`kueue-system/gpu-jobs: ordered anew 12 times, 4.0 a day; first: eu-1 80 %, eu-2 20 %`."""
+    """`kueue-system/gpu-jobs: reordered 12 times, 4.0 a day; first: eu-1 80 %, eu-2 20 %`."""
     if result.side.orders is UNSET:
         return
     for key, order in result.side.orders.items():
@@ -174,7 +175,7 @@ def _order(order: OrderFigures) -> str:
     first = names_text(shares) or "no cluster"
     most = plural(order.most_left_out, "cluster")
     no_room = f"; no room for up to {most}" if order.most_left_out else ""
-    return f"ordered anew {times}{a_day}; first: {first}{no_room}"
+    return f"reordered {times}{a_day}; first: {first}{no_room}"
 
 
 def _estimate(estimate: VerifierEstimate) -> str:
@@ -245,14 +246,14 @@ def _without_range(result: RevisionResult) -> Iterator[str]:
         return
     if result.is_part:
         yield (
-            f"with other moments of the agents, {plural(count, 'Placement')} may move more or less"
-            " often: too large to try here, decided pass by pass, or paced"
+            f"if the agents had scored at other times, {plural(count, 'Placement')} might have"
+            " moved more or less often: too large to try here, decided pass by pass, or paced"
         )
     else:
         yield (
-            f"with other moments of the agents, {plural(count, 'Placement')} may move more or less"
-            " often: too large to try here (--placement asks for one), decided pass by pass, or"
-            " paced"
+            f"if the agents had scored at other times, {plural(count, 'Placement')} might have"
+            " moved more or less often: too large to try here (--placement asks for one), decided"
+            " pass by pass, or paced"
         )
 
 

@@ -63,7 +63,7 @@ def _notices(preview: Preview) -> Iterator[Notice]:
             yield Notice("error", message, f"{error.file}:{error.line} {error.code}")
     if preview.foreign_files:
         files = names_text(preview.foreign_files, most=MAX_NAMES)
-        yield Notice("error", "Files in rendered/ that no source renders to", files)
+        yield Notice("error", "Files in rendered/ that no source produces", files)
     comparison = preview.comparison
     if comparison is not None:
         # A move is neither good nor bad by itself. Whoever reads the page judges it.
@@ -88,7 +88,7 @@ def _facts(comparison: Comparison) -> Iterator[Fact]:
 
 def _sections(comparison: Comparison) -> Iterator[Section]:
     yield _moves(comparison.moves or ())
-    yield Section(heading="Would move without this change, too", lines=comparison.pending)
+    yield Section(heading="Would move anyway", lines=comparison.pending)
     if comparison.maintenance is not UNSET:
         lines: list[str] = []
         for window in comparison.maintenance:

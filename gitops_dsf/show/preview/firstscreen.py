@@ -51,7 +51,7 @@ def first_screen(
         yield f"- **Adopted:** {adopted}"
     if comparison.pending:
         names = limits.plain(names_text(comparison.pending, most=limits.names))
-        yield f"- would move without this change, too: {names}"
+        yield f"- would move anyway: {names}"
     for line in job_order_lines(comparison, limits):
         yield f"- **Jobs:** {line}"
     paced = _paced_text(comparison)

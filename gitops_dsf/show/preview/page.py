@@ -85,7 +85,7 @@ def _foreign_files(files: Sequence[str], limits: PageLimits) -> Iterator[str]:
     if not files:
         return
     yield (
-        f"\n**Foreign files**: {plural(len(files), 'file')} that no source renders to; Argo CD"
+        f"\n**Foreign files**: {plural(len(files), 'file')} that no source produces; Argo CD"
         " would apply what is in rendered/, so remove them before merging\n"
     )
     # Whoever can open a pull request chooses the names of its files, so they are code spans.

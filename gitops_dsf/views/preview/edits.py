@@ -176,7 +176,7 @@ def _changes(
         new = after.get((kind, name))
         if old == new:
             continue
-        # Of a removed object the fields say nothing that its name does not.
+        # The fields of a removed object add nothing to its name.
         fields: tuple[FieldChange, ...] = ()
         if new is not None:
             fields = field_changes(old or {}, new)
@@ -187,12 +187,15 @@ def _changes(
 
 
 def _is_shown_if_new(field: FieldChange) -> bool:
-    """Whether a field of a new object tells what, where and why there. Empty defaults do not."""
+    """Whether a field of a new object shows what it deploys, where, and why there.
+
+    Empty defaults do not.
+    """
     if field.path.rpartition(".")[2] in _DEPLOYMENT_FIELDS:
         return True
     if _RANKING_FIELDS.match(field.path) is None:
         return False
-    # A stickiness of 0 is told: every better cluster then moves the application.
+    # A stickiness of 0 is shown: every better cluster then moves the application.
     return bool(field.after) or field.path == "spec.stickiness"
 
 

@@ -115,7 +115,7 @@ def paced_waves(
     situation = situation_of(fleet, state, ledger, now=now)
     if situation is None:
         return PacedWaves()
-    # One more wave than wanted tells whether these are all.
+    # One more wave than wanted shows whether there are more.
     computed = tuple(islice(waves(situation), max_waves + 1))
     return PacedWaves(
         undecided=tuple(key for key in situation.paced if not state.decisions_of.get(_split(key))),

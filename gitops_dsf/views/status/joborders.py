@@ -41,7 +41,7 @@ def job_order(
     last_order = config.written
     note = None
     if config.metadata.label(MANAGED_BY_LABEL) != RECONCILER:
-        note = "it is somebody else's, so its clusters are not ordered"
+        note = "it belongs to another program, so its clusters are not ordered"
     # Two Placements may name one config. It is ordered by the one for which it was written
     # last, and the label does not tell which one that is.
     elif last_order.placement != placement.key:

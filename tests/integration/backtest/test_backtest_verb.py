@@ -746,7 +746,11 @@ def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_momen
         " with four sets of such moments\n" in said
     )
     assert re.findall(r"\(\d+ to \d+\)", said) == [f"({least} to {most})"]
-    assert f"with other moments of the agents, {most} moves: more may be better" in said
+    advice = (
+        f"if the agents had scored at other times, up to {most} moves: a larger stickiness may be"
+        " better"
+    )
+    assert advice in said
     again = _said(fleet, file, "--advise", span=())
     assert again == said
     assert told.head["placements"]["argocd/portal"]["movesRange"] == [0, int(most)]
@@ -824,8 +828,8 @@ def test_the_placement_that_was_asked_for_is_not_proposed(
     monkeypatch.setattr("gitops_dsf.backtest.phases.MAX_CELLS", 10)
     file = _saved(tmp_path / "history.json")
     said = (
-        "with other moments of the agents, 1 Placement may move more or less often: too large"
-        " to try here"
+        "if the agents had scored at other times, 1 Placement might have moved more or less"
+        " often: too large to try here"
     )
     assert f"{said} (--placement asks for one), decided pass by pass, or paced" in _said(
         fleet, file, span=()

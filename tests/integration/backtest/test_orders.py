@@ -71,7 +71,7 @@ def test_the_order_is_replayed(fleet: GitFleet, history: Path) -> None:
 def test_the_order_is_told(fleet: GitFleet, history: Path) -> None:
     for style in ("text", "markdown", "html"):
         shown = said(fleet, history, "--placement", "gpu-jobs", "-o", style)
-        assert "ordered anew 1 time, 4.8 a day; first: c2 60 %, c1 40 %" in shown, style
+        assert "reordered 1 time, 4.8 a day; first: c2 60 %, c1 40 %" in shown, style
         assert ORDERS in shown.lower().replace("kueue", "Kueue"), style
         assert "jobs of the past are not known" in shown, style
 

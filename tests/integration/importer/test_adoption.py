@@ -68,7 +68,7 @@ apps/billing-placement.yaml: ScoredPlacement billing-placement added
 apps/ledger-placement.yaml: ScoredPlacement ledger-placement added
 apps/ledger.yaml: ApplicationSet ledger added as it is: spec.strategy has no place in a \
 ScoredApplication
-4 added, 0 changed, 0 as they were
+4 added, 0 changed, 0 unchanged
 2 ApplicationSets adopted; the first sync changes none of their Applications
 """
     )
@@ -83,14 +83,14 @@ taken
     )
     assert gitops_dsf("validate", cwd=fleet).returncode == 0
     again = gitops_dsf("import", "--from", hub_file(tmp_path), "--adopt", "*", cwd=fleet)
-    assert again.stdout == "0 added, 0 changed, 2 as they were\n"
+    assert again.stdout == "0 added, 0 changed, 2 unchanged\n"
 
 
 def test_a_dry_run_writes_nothing(fleet: Path, tmp_path: Path) -> None:
     asked = ("import", "--from", hub_file(tmp_path), "--adopt", "bill*", "--dry-run")
     done = gitops_dsf(*asked, cwd=fleet)
     assert done.stdout.splitlines()[-2:] == [
-        "2 would be added, 0 would be changed, 0 as they were",
+        "2 would be added, 0 would be changed, 0 unchanged",
         "1 ApplicationSet adopted; the first sync changes none of its Applications",
     ]
     assert not (fleet / "apps/billing.yaml").exists()

@@ -109,7 +109,7 @@ def test_import_finds_openshift_gitops_and_says_why(
     assert gitops_dsf("validate", cwd=fleet).returncode == 0
 
     again = gitops_dsf(*words(hub, tmp_path), cwd=fleet)
-    assert again.stdout == "0 added, 0 changed, 1 as they were\n"
+    assert again.stdout == "0 added, 0 changed, 1 unchanged\n"
 
 
 def test_a_gitopscluster_names_an_argocd_of_another_namespace(
@@ -135,7 +135,7 @@ def test_an_argocd_where_the_settings_say_stays(
     both = (*argocd_in("openshift-gitops", "openshift-gitops-"), *argocd_in("argocd"))
     hub.serve(DEPLOYMENTS, *both)
     done = gitops_dsf(*words(hub, tmp_path), cwd=fleet)
-    assert done.stdout.splitlines()[-1] == "1 added, 0 changed, 0 as they were"
+    assert done.stdout.splitlines()[-1] == "1 added, 0 changed, 0 unchanged"
     assert settings(fleet) == {"namespace": "argocd"}
 
 

@@ -90,7 +90,7 @@ def test_crds_of_another_program_are_left_to_it(
 
     after = text_of(fleet)
     again = gitops_dsf(*words(hub, tmp_path), cwd=fleet)
-    assert again.stdout == "0 added, 0 changed, 1 as they were\n"
+    assert again.stdout == "0 added, 0 changed, 1 unchanged\n"
     assert "spec.delivery" not in again.stderr
     assert text_of(fleet) == after
 
@@ -173,7 +173,7 @@ def test_what_may_not_be_read_is_said_and_the_rest_is_imported(
         "gitops-dsf.yaml: spec.delivery.crds was not compared with the hub: needs the right to get"
         f" customresourcedefinitions.apiextensions.k8s.io {SCORER_CRD}" in done.stderr
     )
-    assert done.stdout.splitlines()[-1] == "1 added, 0 changed, 0 as they were"
+    assert done.stdout.splitlines()[-1] == "1 added, 0 changed, 0 unchanged"
     assert delivery_of(fleet) is None
 
 

@@ -35,11 +35,11 @@ def test_from_standard_input_and_then_again(fleet: Path) -> None:
         "clusters/ber-1.yaml: ManagedCluster ber-1 added",
         "clusters/ber-2.yaml: ManagedCluster ber-2 added",
         "clusters/sets.yaml: ManagedClusterSet edge added",
-        "3 added, 0 changed, 0 as they were",
+        "3 added, 0 changed, 0 unchanged",
     ]
     assert "clusters/examples.yaml: ManagedCluster eu-west-1 is not on the hub" in first.stderr
     second = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
-    assert second.stdout == "0 added, 0 changed, 3 as they were\n"
+    assert second.stdout == "0 added, 0 changed, 3 unchanged\n"
     assert gitops_dsf("validate", cwd=fleet).returncode == 0
 
 
@@ -57,7 +57,7 @@ def test_json_in_every_shape(fleet: Path, shape: str) -> None:
     objects = [managed_cluster("ber-1"), {"kind": "List", "items": [managed_cluster("ber-2")]}]
     done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=as_json(objects, shape))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("2 added, 0 changed, 0 as they were\n")
+    assert done.stdout.endswith("2 added, 0 changed, 0 unchanged\n")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_dry_run_writes_nothing(fleet: Path) -> None:
     )
     assert (done.returncode, done.stdout.splitlines()[-1]) == (
         0,
-        "1 would be added, 0 would be changed, 0 as they were",
+        "1 would be added, 0 would be changed, 0 unchanged",
     )
     assert not (fleet / "clusters" / "ber-1.yaml").exists()
 
@@ -174,7 +174,7 @@ def test_from_a_hub_without_our_crds(fleet: Path, hub: ApiServer, tmp_path: Path
     )
     done = gitops_dsf(*words, cwd=fleet)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "6 added, 0 changed, 0 as they were"
+    assert done.stdout.splitlines()[-1] == "6 added, 0 changed, 0 unchanged"
     dsf = "/apis/dynamic-scoring.open-cluster-management.io/v1alpha1"
     hub.serve(f"{dsf}/dynamicscorers", listed(dynamic_scorer("sample")))
     done = gitops_dsf(*words, cwd=fleet)
@@ -202,7 +202,7 @@ def test_a_cluster_like_a_namespace_of_the_platform_is_left_out(fleet: Path) -> 
     done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
     assert done.stdout.splitlines() == [
         "clusters/ber-1.yaml: ManagedCluster ber-1 added",
-        "1 added, 0 changed, 0 as they were",
+        "1 added, 0 changed, 0 unchanged",
     ]
     assert (
         "ManagedCluster kube-public is not written: the hub's namespace kube-public"
@@ -286,7 +286,7 @@ def test_a_cluster_that_would_make_the_repository_invalid_is_left_out(fleet: Pat
     (fleet / "clusters/examples.yaml").unlink()
     hub = [claiming(f"ber-{number}", f"region-{number}") for number in range(1, 9)]
     first = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed(hub))
-    assert first.stdout.splitlines()[-1] == "8 added, 0 changed, 0 as they were"
+    assert first.stdout.splitlines()[-1] == "8 added, 0 changed, 0 unchanged"
     before = errors(fleet)
     hub[2] = claiming("ber-3", "region-7")
     hub[4] = claiming("ber-5", "of-its-own")
@@ -294,7 +294,7 @@ def test_a_cluster_that_would_make_the_repository_invalid_is_left_out(fleet: Pat
         "import", "--from", "-", cwd=fleet, stdin=printed([*hub, claiming("ber-9", "new")])
     )
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "1 added, 1 changed, 6 as they were"
+    assert done.stdout.splitlines()[-1] == "1 added, 1 changed, 6 unchanged"
     [told] = [line for line in done.stderr.splitlines() if "is not written" in line]
     assert told.startswith(
         "clusters/ber-3.yaml: ManagedCluster ber-3 is not written: the repository would"
@@ -317,7 +317,7 @@ def test_what_no_cluster_is_to_blame_for_keeps_none_out(fleet: Path) -> None:
         [*(managed_cluster(f"ber-{number}") for number in range(1, 5)), cluster_set("fleet")]
     )
     done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
-    assert done.stdout.splitlines()[-1] == "5 added, 0 changed, 0 as they were"
+    assert done.stdout.splitlines()[-1] == "5 added, 0 changed, 0 unchanged"
     assert "is not written" not in done.stderr
     assert "no cluster of the inventory is eligible" in gitops_dsf("validate", cwd=fleet).stdout
 
@@ -331,7 +331,7 @@ def test_clusters_that_leave_or_were_never_accepted_do_not_join(fleet: Path) -> 
     done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
     assert done.stdout.splitlines() == [
         "clusters/ber-1.yaml: ManagedCluster ber-1 added",
-        "1 added, 0 changed, 0 as they were",
+        "1 added, 0 changed, 0 unchanged",
     ]
     assert (
         "ManagedCluster ber-2 is not written: nobody has accepted it on the hub"
@@ -349,5 +349,5 @@ def test_clusters_that_leave_or_were_never_accepted_do_not_join(fleet: Path) -> 
     refused["metadata"] |= leaving
     refused["metadata"]["labels"]["region"] = "other"
     done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([refused]))
-    assert done.stdout == "0 added, 0 changed, 0 as they were\n"
+    assert done.stdout == "0 added, 0 changed, 0 unchanged\n"
     assert "ber-1 is not on the hub" not in done.stderr

@@ -256,7 +256,7 @@ def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str
     formats = run.formats(attacked, *head)
     text, markdown = formats.text, formats.comment
     told = (
-        "**Foreign files**: 1 file that no source renders to; Argo CD would apply what is in"
+        "**Foreign files**: 1 file that no source produces; Argo CD would apply what is in"
         " rendered/,"
     )
     assert text.splitlines()[2:5] == [f"{told} so remove them before merging", "", f"- `{ADMIN}`"]

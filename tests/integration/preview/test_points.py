@@ -123,9 +123,6 @@ def test_how_close_a_move_is_is_in_the_same_points(
         for name, value in {"eu-1": 40, "eu-2": 66, "us-1": 0}.items()
     }
     where = save(replace(known, scores={**known.scores, "net": net}), tmp_path / "hub")
-    told = (
-        "argocd/guestbook is close to moving from eu-1 to eu-2: it does when AddOn/cpu/cpu"
-        " falls from 90 to"
-    )
+    told = "argocd/guestbook would move from eu-1 to eu-2 if AddOn/cpu/cpu falls from 90 to"
     warnings = run.compared(fleet, "--scores", where, base="HEAD")["warnings"]
     assert any(each.startswith(told) for each in warnings) is warns, warnings

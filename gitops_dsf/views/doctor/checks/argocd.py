@@ -163,8 +163,8 @@ def policy(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         # These two delete Applications, whatever the set's own policy is.
         if forced in {"sync", "create-delete"}:
             yield error(
-                f"{POLICY} is {forced} for all: a set that never deletes is not obeyed, and an"
-                " empty decision deletes the application",
+                f"{POLICY} is {forced}, which overrides the policy of each ApplicationSet: an empty"
+                " decision deletes the applications, even where the set forbids it",
                 _set_parameter(facts, f'{{"data":{{"{OVERRIDE}":"true"}}}}'),
             )
         elif forced == "create-only":
@@ -205,8 +205,8 @@ def settings(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     # Argo CD reads either form. The old one is one text for all kinds, which is not parsed here.
     if missing and "resource.customizations" not in data:
         yield warning(
-            f"argocd-cm has no health check for {names_text(missing)}: Argo CD calls them Healthy"
-            " whatever they say",
+            f"argocd-cm has no health check for {names_text(missing)}: Argo CD always reports"
+            " them as Healthy",
             facts.install,
         )
     yield ok("argocd-cm has the health checks, and tracks by annotation")

@@ -62,8 +62,8 @@ def _well(facts: DoctorFacts, name: str, resource: str, presence: Presence) -> s
     cluster = min(oldest, key=lambda name: (oldest[name], name))
     age = age_text(facts.inputs.now.timestamp() - oldest[cluster])
     return (
-        f"{name} is on {clusters} and never expires; the one of {cluster} is unchanged for {age},"
-        " the longest time"
+        f"{name} is on {clusters} and never expires; the oldest, on {cluster}, has not changed for"
+        f" {age}"
     )
 
 

@@ -225,8 +225,8 @@ def _config(
             "label", "multikueueconfig", name, "--overwrite", f"{MANAGED_BY_LABEL}={RECONCILER}"
         )
         yield error(
-            f"the MultiKueueConfig {name} is somebody else's, so its clusters are not ordered by"
-            f" Placement {ordering.placement.key}",
+            f"the MultiKueueConfig {name} belongs to another program, so its clusters are not"
+            f" ordered by Placement {ordering.placement.key}",
             f"{label}  # hands it over: first stop whoever writes it, or name another config in"
             " multiKueue",
         )

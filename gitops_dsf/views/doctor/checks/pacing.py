@@ -41,7 +41,8 @@ def moves(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         delete = facts.on_hub("delete", "configmap", MOVES_CONFIGMAP)
         yield error(
             f"no move begins, because it is not known what is under way: {unread}",
-            f"{delete}  # then the reconciler starts anew; look who wrote it",
+            f"{delete}  # the reconciler then starts with an empty ledger; first find out who wrote"
+            " it",
         )
         return
     waiting = facts.inputs.moves.queue.waiting if facts.inputs.moves is not None else ()
@@ -102,7 +103,8 @@ def refuges(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         if not clusters or not _wants_refuge(placement):
             continue
         count += 1
-        # A refuge on one of its own clusters is as none: when that one fails, it draws nowhere.
+        # A refuge on a cluster of the application itself does not help: it is lost together with
+        # that cluster.
         if published.get(placement.key) in {None, *clusters}:
             others = set(facts.overview.eligible.get(placement.key, ())) - set(clusters)
             if others - held[placement.key]:

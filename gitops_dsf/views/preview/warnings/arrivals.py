@@ -47,4 +47,7 @@ def _hints(could_be_paced: int, count: int, head: CheckedFleet) -> Iterator[str]
     elif could_be_paced:
         yield "moves.pace: Fleet lets them follow one another"
     if could_be_paced < count:
-        yield "OCM places what is new, or loses its cluster, at once, whatever the pace is"
+        yield (
+            "the pace does not apply to new applications and to those that lost their cluster: OCM"
+            " places them at once"
+        )

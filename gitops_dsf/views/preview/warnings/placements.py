@@ -118,10 +118,7 @@ def _close(
     if flips:
         # Of two equal changes the first one is named, that of the cluster that would be left.
         _, flip_text = min(flips, key=lambda flip: flip[0])
-        yield (
-            f"{verdict.placement} is close to moving from {last} to {rival}: it does when"
-            f" {flip_text}"
-        )
+        yield (f"{verdict.placement} would move from {last} to {rival} if {flip_text}")
 
 
 def _has_scores(verdict: Verdict) -> bool:

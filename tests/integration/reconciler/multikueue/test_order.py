@@ -338,9 +338,10 @@ async def test_a_config_of_somebody_else_is_never_written_and_told_once() -> Non
             assert [word for word in hub.writes if "MultiKueueConfig" in word] == []
             assert hub.events("MultiKueueConfigNotOurs", "Warning") == [
                 (
-                    "MultiKueueConfig gpu-jobs is somebody else's, so its clusters are not ordered:"
-                    " it has not the label app.kubernetes.io/managed-by=gitops-dsf-reconciler; name"
-                    " another config in spec.multiKueue, or set the label"
+                    "MultiKueueConfig gpu-jobs belongs to another program, so its clusters are not"
+                    " ordered: it does not have the label"
+                    " app.kubernetes.io/managed-by=gitops-dsf-reconciler; name another config in"
+                    " spec.multiKueue, or set the label"
                 )
             ]
             assert "PATCH" not in "".join(hub.writes)

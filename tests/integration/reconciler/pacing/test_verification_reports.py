@@ -147,8 +147,8 @@ async def test_a_move_that_completes_without_a_score_is_a_warning() -> None:
             assert decided(replica, "UnknownCompleted") == 1
         [event] = hub.events("MoveNotVerified", "Warning")
         assert event == (
-            "eu-1 -> us-1: its checks could not be told in time, and onUnknown is Complete:"
-            " shop-slo/shop not known"
+            "eu-1 -> us-1: the result of its checks was still unknown when verifySeconds were"
+            " over, and onUnknown is Complete: shop-slo/shop not known"
         )
         assert hub.events("MovePassed") == []
 

@@ -528,7 +528,7 @@ WRONG: dict[str, Given] = {
         FactSource.ARGOCD_DEPLOYMENTS,
         workload(CONTROLLER, ARGOCD, "quay.io/argoproj/argocd@sha256:00"),
     ),
-    "argocd-policy: error: is sync for all": changed(
+    "argocd-policy: error: is sync, which overrides the policy": changed(
         FactSource.ARGOCD_PARAMETERS, "data", {POLICY: "sync"}
     ),
     "argocd-policy: warning: never changed or moved": changed(

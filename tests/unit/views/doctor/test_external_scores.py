@@ -81,8 +81,8 @@ def test_a_score_on_every_cluster_never_expires_and_says_since_when_it_is_unchan
         (
             "ok",
             (
-                "resource-usage-score is on 3 clusters and never expires; the one"
-                " of b is unchanged for 3 d, the longest time"
+                "resource-usage-score is on 3 clusters and never expires; the oldest,"
+                " on b, has not changed for 3 d"
             ),
         )
     ]

@@ -192,8 +192,8 @@ CONFIGS: dict[str, tuple[dict[str, Any], str, str]] = {
         {"configs": (config(labels={}),)},
         "error",
         (
-            "the MultiKueueConfig gpu-jobs is somebody else's, so its clusters are not ordered by"
-            " Placement kueue-system/gpu-jobs"
+            "the MultiKueueConfig gpu-jobs belongs to another program, so its clusters are not"
+            " ordered by Placement kueue-system/gpu-jobs"
         ),
     ),
     "left over": (

@@ -52,7 +52,10 @@ def test_the_list_is_shown_with_points_and_the_reason() -> None:
         ((), "MultiKueueConfig gpu-jobs: the reconciler has not written it yet"),
         (
             (config(WRITTEN, labels={}),),
-            "MultiKueueConfig gpu-jobs: it is somebody else's, so its clusters are not ordered",
+            (
+                "MultiKueueConfig gpu-jobs: it belongs to another program, so its clusters are not"
+                " ordered"
+            ),
         ),
         (
             (config({**WRITTEN, "placement": "argocd/other"}),),
