@@ -21,7 +21,7 @@ import yaml
 
 from tests.support import virtual_time
 from tests.support.agent import scorewrites
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen, Stream, chunk
+from tests.support.agent.http import Answer, Fault, HttpFake, Reply, Seen, Stream, chunk
 
 Object = dict[str, Any]
 Key = tuple[str, str, str]
@@ -269,12 +269,26 @@ class ApiServer(HttpFake):
     def kubeconfig(self, path: Path) -> Path:
         return kubeconfig(path, server=self.url, token=self.token)
 
-    async def answer(self, seen: Seen) -> Reply | Fault | Stream:
+    def answer(self, seen: Seen) -> Answer | Awaitable[Answer]:
+        """Answers at once, unless the test makes it wait."""
         if self.arrives is not None:
-            await self.arrives(f"{seen.method} {Target.of(seen.path).plural}")
+            return self._answer_late(seen, self.arrives)
         answer = self.answered(seen)
-        if self.gate is not None:
-            await self.gate.wait()
+        return self._dated(answer) if self.gate is None else self._after_gate(answer, self.gate)
+
+    async def _answer_late(self, seen: Seen, arrives: Callable[[str], Awaitable[None]]) -> Answer:
+        await arrives(f"{seen.method} {Target.of(seen.path).plural}")
+        answer = self.answered(seen)
+        return (
+            self._dated(answer) if self.gate is None else await self._after_gate(answer, self.gate)
+        )
+
+    async def _after_gate(self, answer: Answer, gate: asyncio.Event) -> Answer:
+        await gate.wait()
+        return self._dated(answer)
+
+    def _dated(self, answer: Answer) -> Answer:
+        """The answer with a Date header, unless the test wants none."""
         if self.clock is None:
             return answer
         date = formatdate(self.clock() + self.ahead, usegmt=True)

@@ -29,6 +29,7 @@ SERVERS: Final = WeakValueDictionary[str, "InMemory"]()
 """By host."""
 REASON: Final = "Whatever"
 """Of every status, as on the wire."""
+DISCONNECTED: Final = "Server disconnected without sending a response."
 ANSWERED_ON_WIRE: Final = httpx.AsyncClient.stream
 
 
@@ -70,25 +71,10 @@ class InMemory(HttpFake):
             failed, self._failed = self._failed, []
             raise failed[0]
 
-    def arrive(self, seen: Seen) -> "asyncio.Task[Answer]":
-        """Answers as long as it takes, even when the client goes away."""
-        self.seen.append(seen)
-        task = asyncio.create_task(self._handled(seen))
-        self.keep(task)
-        return task
-
     def keep(self, task: "asyncio.Task[Any]") -> None:
         """What works for a client: `drop` and `stop` end it."""
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    async def _handled(self, seen: Seen) -> Answer:
-        try:
-            answer = self.handler(seen)
-            return await answer if isinstance(answer, Awaitable) else answer
-        except Exception as error:
-            self._failed.append(error)
-            raise
 
     async def exchange(self, request: LeanRequest) -> LeanResponse:
         """Sends a request. Returns when the answer begins, and raises the errors of httpx."""
@@ -99,13 +85,41 @@ class InMemory(HttpFake):
             raise httpx.ConnectError("All connection attempts failed") from refused
         seen = await request.asked(at=asyncio.get_running_loop().time())
         await tell_sending(request.trace)
-        answering = self.arrive(seen)
-        await asyncio.wait((answering,), timeout=request.read_seconds)
+        return await self._arrived(request, await self._answered(seen, request.read_seconds))
+
+    async def _answered(self, seen: Seen, read_seconds: float | None) -> Answer:
+        self.seen.append(seen)
+        answering = self._handled(seen)
+        if not isinstance(answering, asyncio.Task):
+            # The way back gives others a turn, too.
+            await asyncio.sleep(0)
+            return answering
+        await asyncio.wait((answering,), timeout=read_seconds)
         if not answering.done():
             raise httpx.ReadTimeout("")
         if answering.cancelled() or answering.exception() is not None:
-            raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
-        return await self._arrived(request, answering.result())
+            raise httpx.RemoteProtocolError(DISCONNECTED)
+        return answering.result()
+
+    def _handled(self, seen: Seen) -> "Answer | asyncio.Task[Answer]":
+        """What the handler says. If it takes time, it goes on even when the client goes away."""
+        try:
+            answer = self.handler(seen)
+        except Exception as error:
+            self._failed.append(error)
+            raise httpx.RemoteProtocolError(DISCONNECTED) from error
+        if not isinstance(answer, Awaitable):
+            return answer
+        task = asyncio.create_task(self._awaited(answer))
+        self.keep(task)
+        return task
+
+    async def _awaited(self, answer: Awaitable[Answer]) -> Answer:
+        try:
+            return await answer
+        except Exception as error:
+            self._failed.append(error)
+            raise
 
     async def _arrived(self, request: LeanRequest, answer: Answer) -> LeanResponse:
         if isinstance(answer, Fault):
@@ -120,7 +134,7 @@ class InMemory(HttpFake):
                     hanging.cancel()
                 if given_up:
                     raise httpx.ReadTimeout("")
-                raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
+                raise httpx.RemoteProtocolError(DISCONNECTED)
             raise httpx.ReadError("")
         if isinstance(answer, Stream):
             status, headers = _head(answer.head)
