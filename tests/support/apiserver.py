@@ -6,7 +6,6 @@ tests/hub/test_api_server.py checks it against a real API server.
 
 import asyncio
 import copy
-import json
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -17,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
+import msgspec
 import yaml
 
 from tests.support import virtual_time
@@ -355,13 +355,13 @@ class ApiServer(HttpFake):
                 }
                 for path in found
             ]
-            return Reply.of({"kind": "APIResourceList", "resources": resources})
+            return _reply({"kind": "APIResourceList", "resources": resources})
         groups: dict[str, set[str]] = {}
         for path in served:
             head, *rest = path.strip("/").split("/")
             if head == "apis":
                 groups.setdefault(rest[0], set()).add(rest[1])
-        return Reply.of(
+        return _reply(
             {
                 "groups": [
                     {"name": name, "versions": [{"version": one} for one in sorted(versions)]}
@@ -390,7 +390,7 @@ class ApiServer(HttpFake):
         accept = seen.headers.get("accept", "")
         if "as=Table" in accept:
             rows = [{"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for item in found]
-            return Reply.of({"kind": "Table", "rows": rows})
+            return _reply({"kind": "Table", "rows": rows})
         sizes = [size for size in (self.page, int(query.get("limit", "0"))) if size]
         start = int(query.get("continue", "0"))
         end = start + min(sizes, default=len(found))
@@ -399,7 +399,7 @@ class ApiServer(HttpFake):
         if "as=PartialObjectMetadataList" in accept:
             shown = [{"metadata": item["metadata"]} for item in shown]
         metadata = {"resourceVersion": str(self.version), **more}
-        return Reply.of({"kind": f"{target.kind}List", "metadata": metadata, "items": shown})
+        return _reply({"kind": f"{target.kind}List", "metadata": metadata, "items": shown})
 
     def _watch(self, target: Target, seen: Seen) -> Reply | Stream:
         if self.live:
@@ -413,7 +413,7 @@ class ApiServer(HttpFake):
             return Stream(pieces=self._changes(watch))
         if self.watches is not None:
             return Stream(pieces=_told(self.watches.pop(0) if self.watches else [HANG]))
-        return Reply.of(
+        return _reply(
             {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.version)}}}
         )
 
@@ -447,7 +447,7 @@ class ApiServer(HttpFake):
         )
         before = self.objects.get(key)
         if seen.method == "GET":
-            return _missing(target) if before is None else Reply.of(before)
+            return _missing(target) if before is None else _reply(before)
         applies = seen.headers.get("content-type") == APPLY and not target.sub
         if seen.method == "POST":
             if self.namespaces is not None and target.namespace not in self.namespaces:
@@ -467,24 +467,24 @@ class ApiServer(HttpFake):
                 self._note(word, body)
                 if target.kind not in self.stuck:
                     self._forget(key)
-            return Reply.of({"kind": "Status", "status": "Success"})
+            return _reply({"kind": "Status", "status": "Success"})
         try:
             after = self._after(target, seen, body, before or {})
         except scorewrites.RefusedError as error:
             return failure(error.status, str(error))
         if dry or (before is not None and after == before):
-            return Reply.of(after)
+            return _reply(after)
         self._note(word, body)
         stored = self._store(key, after)
         return self._stored_reply(key, stored, status=200 if before is not None else 201)
 
     def _body(self, seen: Seen) -> Any:
         """The content of a request."""
-        return json.loads(seen.body) if seen.body else {}
+        return msgspec.json.decode(seen.body) if seen.body else {}
 
     def _stored_reply(self, key: Key, item: Object, *, status: int) -> Reply:  # noqa: ARG002 - see the world
         """The answer to a write: the object as it is stored now."""
-        return Reply.of(item, status=status)
+        return _reply(item, status=status)
 
     def _after(self, target: Target, seen: Seen, body: Object, before: Object) -> Object:
         """What is stored after a write."""
@@ -558,8 +558,16 @@ def serving(server: ApiServer) -> Iterator[ApiServer]:
         loop.close()
 
 
+def _reply(plain: object, *, status: int = 200) -> Reply:
+    return Reply(
+        status=status,
+        body=msgspec.json.encode(plain),
+        headers={"Content-Type": "application/json"},
+    )
+
+
 def failure(status: int, message: str) -> Reply:
-    return Reply.of(
+    return _reply(
         {"kind": "Status", "status": "Failure", "message": message, "code": status}, status=status
     )
 
@@ -657,4 +665,4 @@ async def _told(events: list[Object | None]) -> AsyncIterator[bytes]:
 
 
 def _line(event: Object) -> bytes:
-    return json.dumps(event, ensure_ascii=False).encode() + b"\n"
+    return msgspec.json.encode(event) + b"\n"
