@@ -291,9 +291,10 @@ class ApiServer(HttpFake):
         """The answer with a Date header, unless the test wants none."""
         if self.clock is None:
             return answer
-        date = formatdate(self.clock() + self.ahead, usegmt=True)
+        date = _http_date(int(self.clock() + self.ahead))
         if isinstance(answer, Reply):
-            return replace(answer, headers={"Date": date, **answer.headers})
+            headers = {"Date": date, **answer.headers}
+            return Reply(status=answer.status, body=answer.body, headers=headers)
         if isinstance(answer, Stream):
             status, _, rest = answer.head.partition(b"\r\n")
             return replace(answer, head=b"%b\r\nDate: %b\r\n%b" % (status, date.encode(), rest))
@@ -377,15 +378,16 @@ class ApiServer(HttpFake):
         if self.expired and "continue" in query:
             self.expired -= 1
             return failure(410, "the continue token is too old")
+        listed = {
+            key: item
+            for key, item in self.objects.items()
+            if key[0] == target.plural and target.namespace in {"", key[1]}
+        }
+        labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
         found = [
             item
-            for (plural, namespace, _), item in sorted(
-                self.objects.items(), key=lambda pair: pair[0]
-            )
-            if plural == target.plural
-            and target.namespace in {"", namespace}
-            and _labelled(item, query.get("labelSelector", ""))
-            and _selected(item, query.get("fieldSelector", ""))
+            for _, item in sorted(listed.items(), key=lambda pair: pair[0])
+            if _labelled(item, labels) and _selected(item, fields)
         ]
         accept = seen.headers.get("accept", "")
         if "as=Table" in accept:
@@ -556,6 +558,12 @@ def serving(server: ApiServer) -> Iterator[ApiServer]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+@lru_cache(maxsize=16)
+def _http_date(seconds: int) -> str:
+    """Of Unix time. Most answers of a test are of the same few seconds."""
+    return formatdate(seconds, usegmt=True)
 
 
 def _reply(plain: object, *, status: int = 200) -> Reply:
