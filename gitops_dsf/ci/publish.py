@@ -63,11 +63,12 @@ class PublishJob:
         for attempt in range(1, ATTEMPTS + 1):
             # The newest commit: the branch may have moved on since this pipeline started.
             clone.run("fetch", "--quiet", "origin", f"refs/heads/{self.branch}")
-            commit = clone.text("rev-parse", "FETCH_HEAD")
+            asked = ("--show-prefix", "FETCH_HEAD")
+            fleet, _, commit = clone.text("rev-parse", *asked).rpartition("\n")
             # From git's objects and not from a work tree, in which submodules are not filled, and
             # which is as sparse as the clone.
             with checkout(clone, commit) as sources:
-                published = self._publish(clone, sources, commit)
+                published = self._publish(clone, sources, commit, fleet)
             if published is not None:
                 return published
             if attempt < ATTEMPTS:
@@ -77,10 +78,12 @@ class PublishJob:
             " pipeline allowed to push?"
         )
 
-    def _publish(self, clone: Repository, sources: Checkout, commit: str) -> bool | None:
+    def _publish(
+        self, clone: Repository, sources: Checkout, commit: str, fleet: str
+    ) -> bool | None:
         """Whether the rendering is on its branch; None if the push was refused.
 
-        False if the sources have errors.
+        `fleet` is the folder of the fleet below the work tree. False if the sources have errors.
         """
         if has_errors(sources.diagnostics):
             self.report(check(sources.root, also=sources.diagnostics).diagnostics)
@@ -89,7 +92,7 @@ class PublishJob:
         branch = self._target(checked)
         start = commit if branch == self.branch else _start_of(clone, branch)
         with _work_tree(clone, start) as tree:
-            folder = tree / clone.prefix
+            folder = tree / fleet
             rendered = folder / RENDERED
             if rendered.is_symlink():
                 raise PipelineError(
@@ -174,8 +177,10 @@ def _start_of(clone: Repository, branch: str) -> str:
 
 def _author(repository: Repository) -> list[str]:
     """Arguments that name an author where git has none."""
+    asked = ("--name-only", "--get-regexp", r"^user\.(name|email)$")
+    known = repository.attempt("config", *asked).stdout.decode().split()
     arguments = []
     for name, value in _AUTHOR.items():
-        if not repository.attempt("config", name).stdout:
+        if name not in known:
             arguments += ["-c", f"{name}={value}"]
     return arguments

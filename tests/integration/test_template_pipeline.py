@@ -75,6 +75,18 @@ def fleet(tmp_path: Path) -> Fleet:
     return Fleet(tmp_path)
 
 
+def test_what_git_lacks_of_an_author_is_named(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL"):
+        monkeypatch.delenv(name, raising=False)
+    fleet.git("config", "user.name", "A Bot")
+    done = fleet.publish()
+    assert done.returncode == 0, done.stderr
+    author = fleet.git("log", "-1", "--format=%an <%ae>", SOURCES, cwd=fleet.origin)
+    assert author == "A Bot <gitops-dsf@users.noreply.invalid>"
+
+
 def test_git_gets_the_push_token_from_its_variable() -> None:
     asked = output_of(
         *(
