@@ -18,7 +18,7 @@ from gitops_dsf.output import unwanted
 from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.load import ParsedFiles
 from gitops_dsf.repository.revision.base import Base, find_base
-from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.preview.document import preview_json
 from gitops_dsf.show.preview.page import preview_comment, preview_text
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.build import Comparison, Preview, compare, differs
@@ -142,7 +142,7 @@ def _write(args: argparse.Namespace, preview: Preview, *, evidence: str) -> None
             sys.stdout.write(page)
             return
     if args.output == "json":
-        sys.stdout.write(json_text(preview))
+        sys.stdout.write(preview_json(preview))
     elif args.output == "markdown":
         sys.stdout.write(preview_comment(preview, evidence=evidence))
     else:

@@ -30,6 +30,7 @@ from gitops_dsf.views.doctor.finding import DoctorOutput
 from gitops_dsf.views.preview.build import Preview
 from gitops_dsf.views.scorertry import TryOutput
 from gitops_dsf.views.status.build import StatusOutput
+from gitops_dsf.views.worded import Worded
 
 _CRD_HEADER: Final = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"
 _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
@@ -103,8 +104,17 @@ def output_schemas() -> Mapping[str, Schema]:
     return {verb: _schema(verb, shapes) for verb, shapes in _OUTPUTS.items()}
 
 
+def _sentence_schema(shape: type) -> Schema:
+    """The schema of a value that is a sentence in JSON."""
+    if shape is Worded:
+        return {"type": "string"}
+    raise NotImplementedError(shape)
+
+
 def _schema(verb: str, shapes: tuple[Any, ...]) -> Schema:
-    schemas, definitions = msgspec.json.schema_components(shapes, ref_template="#/$defs/{name}")
+    schemas, definitions = msgspec.json.schema_components(
+        shapes, schema_hook=_sentence_schema, ref_template="#/$defs/{name}"
+    )
     for definition in definitions.values():
         definition.pop("title", None)  # the name of a Python class
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}

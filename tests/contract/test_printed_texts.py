@@ -38,6 +38,7 @@ REASONS = {
     "gitops_dsf/cli/diff.py": {
         "page": _PAGE,
         "preview_comment(preview, evidence=evidence)": _ESCAPES,
+        "preview_json(preview)": _ESCAPES,
         "preview_text(preview, evidence=evidence, everything=args.all)": _ESCAPES,
     },
     "gitops_dsf/cli/doctor.py": {

@@ -19,6 +19,8 @@ from gitops_dsf.show.preview.maintenance import maintenance_lines, maintenance_t
 from gitops_dsf.show.preview.moves import standing_text
 from gitops_dsf.show.preview.pace import failover_text, paced_change_text, wave_lines
 from gitops_dsf.show.preview.rawscores import raw_score_text
+from gitops_dsf.show.preview.reasons import reason_text
+from gitops_dsf.show.preview.warnings import warning_text
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove
@@ -71,7 +73,7 @@ def _notices(preview: Preview) -> Iterator[Notice]:
         sure = certainty_text(comparison) if comparison.moves else ""
         yield Notice(state, headline(comparison, preview.hub.missing), sure)
         for warning in comparison.warnings:
-            yield Notice("warning", warning)
+            yield Notice("warning", warning_text(warning.value))
     for note in preview.notes:
         yield Notice("unknown", note)
 
@@ -127,7 +129,7 @@ def _moves(moves: Sequence[DecisionMove]) -> Section:
                 _names(move.origin) or "-",
                 target or "nowhere",
                 str(move.kind),
-                move.reason,
+                reason_text(move.reason.value),
             )
         )
         for standing in move.standings:

@@ -4,6 +4,6 @@
 a field of `Comparison` there, and a function here that yields its lines; `page` calls the functions
 in the order in which people read them.
 
-Not here: the warnings and the reasons of moves. They are sentences in the JSON output as well, so
-they are written in `views.preview`, where they are found.
+JSON output has the sentences of warnings and of reasons as well, so `document` asks the same
+functions.
 """

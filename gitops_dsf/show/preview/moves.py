@@ -12,6 +12,7 @@ from gitops_dsf.show.preview.headline import starts_somewhere
 from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.show.preview.lists import folded, left_out, sentences
 from gitops_dsf.show.preview.pace import failover_text, paced_change_text, wave_lines
+from gitops_dsf.show.preview.reasons import reason_text
 from gitops_dsf.views.preview.build import Comparison
 from gitops_dsf.views.preview.moves import (
     UNKNOWN,
@@ -23,12 +24,11 @@ from gitops_dsf.views.preview.moves import (
     WrittenPlacement,
 )
 from gitops_dsf.views.preview.pacedchange import PacedChange
+from gitops_dsf.views.preview.reasons import MAX_CHOICE
 from gitops_dsf.wording import and_text, choice_text, names_text, plural, prioritizer_text
 
 MAX_LISTED: Final = 5
 """Moves on the first screen, where each is a line or two."""
-MAX_CHOICE: Final = 3
-"""Clusters of which one may be selected, in place of `unknown`."""
 # The first have no points before the change, the others none after it.
 _NEW: Final = frozenset({MoveKind.NEW, MoveKind.START})
 _GONE: Final = frozenset({MoveKind.REMOVE, MoveKind.FOLLOW})
@@ -44,7 +44,7 @@ class _Weight(NamedTuple):
 def move_line(move: DecisionMove, limits: PageLimits) -> str:
     """One line: who, from where, whereto and why."""
     title = code(_title(move, limits))
-    reason = limits.plain(move.reason[: 2 * limits.width])
+    reason = limits.plain(reason_text(move.reason.value)[: 2 * limits.width])
     return f"{title} {_route(move, limits)}: {reason}"
 
 

@@ -16,6 +16,7 @@ from gitops_dsf.show.preview.maintenance import maintenance_section
 from gitops_dsf.show.preview.moves import move_sections, pace_section
 from gitops_dsf.show.preview.rawscores import raw_score_text
 from gitops_dsf.show.preview.summary import object_section
+from gitops_dsf.show.preview.warnings import warning_text
 from gitops_dsf.views.preview.build import Preview
 from gitops_dsf.wording import plural
 
@@ -71,7 +72,8 @@ def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]
     yield from maintenance_section(comparison, limits)
     if comparison.warnings:
         yield "\n#### Warnings\n"
-        yield from sentences(comparison.warnings, comparison.warnings, "warning", limits)
+        texts = (warning_text(warning.value) for warning in comparison.warnings)
+        yield from sentences(texts, comparison.warnings, "warning", limits)
     yield from move_sections(comparison, limits)
     yield from pace_section(comparison, limits)
     yield from job_order_section(comparison, limits)

@@ -37,7 +37,8 @@ from gitops_dsf.views.preview.summary import Summary, summarise_changes
 from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.verdictpairs import VerdictPair, verdict_pairs
 from gitops_dsf.views.preview.verification import VerificationChange, verification_change
-from gitops_dsf.views.preview.warnings import warnings_of
+from gitops_dsf.views.preview.warnings import ReviewWarning, warnings_of
+from gitops_dsf.views.worded import Worded
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -57,7 +58,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """New Placements that the hub has decided for already; absent if there is none."""
     pending: tuple[str, ...]
     """Applications that would also move without this change."""
-    warnings: tuple[str, ...]
+    warnings: tuple[Worded[ReviewWarning], ...]
     paced: PacedChange | UnsetType = UNSET
     refuges: tuple[Failover, ...] | UnsetType = UNSET
     maintenance: tuple[MaintenanceChange, ...] | UnsetType = UNSET
@@ -160,7 +161,7 @@ def compare(
         moves=moving,
         adopted=tuple(pair.placement for pair in pairs if pair.running) or UNSET,
         pending=() if hub.snapshot is None else _pending(pairs, hub.snapshot),
-        warnings=tuple(warnings),
+        warnings=tuple(map(Worded, warnings)),
         paced=UNSET if paced is None else paced,
         refuges=refuges or UNSET,
         maintenance=tuple(maintenance) or UNSET,

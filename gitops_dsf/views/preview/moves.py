@@ -1,10 +1,7 @@
-"""Placements whose decision changes: from where, to where, why, and by which scores.
-
-The reasons (`gitops_dsf.views.preview.reasons`) are sentences already here, because they are part
-of the JSON output.
-"""
+"""Placements whose decision changes: from where, to where, why, and by which scores."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple
 
@@ -17,8 +14,16 @@ from gitops_dsf.simulator import Verdict
 from gitops_dsf.simulator.certainty import Certainty
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.reasons import is_bounded, open_reason, reason_of, sums_by_people
+from gitops_dsf.views.preview.reasons import (
+    DecisionReason,
+    Followed,
+    is_bounded,
+    open_reason,
+    reason_of,
+    sums_by_people,
+)
 from gitops_dsf.views.preview.verdictpairs import VerdictPair
+from gitops_dsf.views.worded import Worded
 
 Unknown = Literal["unknown"]
 """In place of a value that cannot be known before the changed scorers have run."""
@@ -125,7 +130,7 @@ class DecisionMove(
     """Clusters that it moves to, sorted. Unknown if scores decide that are not known yet."""
     stays: int
     """The number of clusters where it certainly stays."""
-    reason: str
+    reason: Worded[DecisionReason]
     standings: tuple[ClusterStanding, ...]
     """The clusters of the move, those that it leaves first."""
     possible: tuple[str, ...] = ()
@@ -206,8 +211,7 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         if bounded:
             listed = (*listed, *others[:MAX_STANDINGS])
     bounds = sums_by_people(pair)
-    followed = list(_followed_instead(pair.placement, followers, head))
-    reasons = [reason, *followed]
+    followed = tuple(_followed_instead(pair.placement, followers, head))
     stays = len(before & after)
     standings: list[ClusterStanding] = []
     for cluster in listed:
@@ -221,7 +225,7 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         origin=origin,
         target=target if pair.is_decided else UNKNOWN,
         stays=stays,
-        reason="; ".join(reasons),
+        reason=Worded(replace(reason, followed=followed)),
         standings=tuple(standings),
         possible=possible,
         open_places=open_places,
@@ -273,7 +277,9 @@ def _open_places(verdict: Verdict, certain: Certainty) -> int | None:
     return verdict.ranking.selected - len(certain.certain)
 
 
-def _followed_instead(key: str, followers: tuple[str, ...], head: CheckedFleet) -> Iterator[str]:
+def _followed_instead(
+    key: str, followers: tuple[str, ...], head: CheckedFleet
+) -> Iterator[Followed]:
     """Which Placements the followers of a removed Placement follow from now on."""
     # An application that only changes its Placement is not removed.
     head_followers = applied(head).followers
@@ -285,7 +291,7 @@ def _followed_instead(key: str, followers: tuple[str, ...], head: CheckedFleet) 
             followed[name] = placement
     for name in followers:
         if name in followed:
-            yield f"{name} follows {followed[name]} now"
+            yield Followed(application_set=name, placement=followed[name])
 
 
 def _standing(pair: VerdictPair, cluster: str, bounds: Certainty | None) -> ClusterStanding:

@@ -1,18 +1,132 @@
-"""Why a decision changes, or may change, in one sentence that is part of the JSON output.
+"""Why a decision changes, or may change: `gitops_dsf.show.preview.reasons` has the sentence.
 
 A number of points stands in a reason only where it is known, or as the two bounds between which it
 will be.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
 
-from gitops_dsf.hub.points import mean_weight, points_range_text
+from gitops_dsf.hub.intervals import Interval
+from gitops_dsf.hub.points import mean_weight
 from gitops_dsf.resolve.next_score import NextScore
 from gitops_dsf.simulator import Outcome, Verdict, explain
 from gitops_dsf.simulator.certainty import Certainty, certainty
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.verdictpairs import VerdictPair
-from gitops_dsf.wording import choice_text, names_text
+
+MAX_CHOICE: Final = 3
+"""Clusters among which unknown scores choose, up to which each of them has its points."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementRemoved:
+    """The Placement is not there after the change."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotDecided:
+    """OCM does not schedule the Placement."""
+
+    cause: str
+    """In OCM's words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterUnlisted:
+    """The cluster is not in the inventory after the change."""
+
+    cluster: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterDropped:
+    """A filter drops the cluster."""
+
+    cluster: str
+    filter: str
+    reason: str
+    """In OCM's words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterRanked:
+    """The scores decide about the cluster."""
+
+    cluster: str
+    explanation: str
+    """That of the simulator."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnknownScore:
+    """A score whose value after the change is not known."""
+
+    resource: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointBounds:
+    """The lowest and the highest sum that a cluster can have."""
+
+    cluster: str
+    sums: Interval
+    weight: int
+    """The mean of the weights, by which a sum becomes points."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundsDecide:
+    """Scores are unknown, and whatever they become, the decision is the same."""
+
+    unknown: tuple[UnknownScore, ...]
+    bounds: tuple[PointBounds, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnknownDecides:
+    """Scores are unknown, and what they become decides."""
+
+    unknown: tuple[UnknownScore, ...]
+    possible: int
+    """How many clusters may be selected."""
+    stays_by_present: bool
+    """Whether nothing bounds the scores, and the present ones would change nothing."""
+    choice: tuple[str, ...]
+    """Clusters that may be selected and may not, sorted."""
+    places: int
+    """How many of them are selected; 0 if that is not known."""
+    bounds: tuple[PointBounds, ...]
+    """Of each cluster of a choice of at most `MAX_CHOICE`; empty if nothing bounds the scores."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Followed:
+    """An ApplicationSet that follows another Placement after the change."""
+
+    application_set: str
+    placement: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionReason:
+    """Why a decision changes, or may change."""
+
+    why: (
+        PlacementRemoved
+        | NotDecided
+        | ClusterUnlisted
+        | ClusterDropped
+        | ClusterRanked
+        | BoundsDecide
+        | UnknownDecides
+    )
+    planned: tuple[str, ...] = ()
+    """Where it goes because the reconciler planned that. The scores do not lead there."""
+    followed: tuple[Followed, ...] = ()
+    """What becomes of those that followed a removed Placement."""
 
 
 def sums_by_people(pair: VerdictPair) -> Certainty | None:
@@ -26,79 +140,84 @@ def is_bounded(pair: VerdictPair) -> bool:
     """Whether present scores bound every unknown score that decides about a Placement."""
     if pair.after is None:
         return False
-    return all(cell.bounded for _, cell in _unknown_scores(pair, pair.after))
+    return all(cell.bounded for _, cell in _unknown_cells(pair, pair.after))
 
 
-def reason_of(pair: VerdictPair, origin: tuple[str, ...], target: tuple[str, ...]) -> str:
+def reason_of(
+    pair: VerdictPair, origin: tuple[str, ...], target: tuple[str, ...]
+) -> DecisionReason:
     """Why a known decision changes, by the first cluster that it leaves, else that it moves to."""
     verdict = pair.after
     if verdict is None:
-        return "the Placement is removed"
+        return DecisionReason(why=PlacementRemoved())
     if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
-        return verdict.notes[0] if verdict.notes else str(verdict.outcome)
+        cause = verdict.notes[0] if verdict.notes else str(verdict.outcome)
+        return DecisionReason(why=NotDecided(cause=cause))
     by_scores = as_people_wrote(verdict)
     # People ask why a Placement leaves. A new one leaves nothing, so they ask why it goes there.
     cluster = (origin or target)[0]
     bounds = sums_by_people(pair)
+    why: ClusterUnlisted | ClusterDropped | ClusterRanked | BoundsDecide
     if bounds is None or cluster not in bounds.sums:
-        reason = _explained(by_scores, cluster)
+        why = _explained(by_scores, cluster)
     else:
         # The verdict has the middle of the bounds, which nobody should read as known.
-        reason = _bounded_reason(pair, by_scores, bounds, (*target[:1], *origin[:1]))
+        clusters = (*target[:1], *origin[:1])
+        why = BoundsDecide(
+            unknown=_unknown_scores(pair, by_scores),
+            bounds=tuple(_point_bounds(by_scores, bounds, clusters)),
+        )
     if pair.before is not None and target and not by_scores.chosen.issuperset(target):
         # A paced Placement ranks by items of moves, so it can go where the scores do not lead.
-        return f"{reason}; {names_text(target)} is where the reconciler planned that it goes"
-    return reason
+        return DecisionReason(why=why, planned=target)
+    return DecisionReason(why=why)
 
 
 def open_reason(
     pair: VerdictPair, verdict: Verdict, *, possible: tuple[str, ...], places: int | None
-) -> str:
+) -> DecisionReason:
     """Which scores are unknown, and which clusters could be selected because of that.
 
     `places` of the `possible` clusters are selected; None if that is not known either.
     """
-    causes = "; ".join(_causes(pair, verdict)) or "scores are not known"
     bounds = sums_by_people(pair)
-    count = 0 if pair.certainty is None else len(pair.certainty.possible)
-    is_known = pair.before is not None and verdict.chosen == pair.before.chosen
-    if not is_bounded(pair) and is_known:
-        return (
-            f"{causes}, so any of {count} clusters may be selected; by the present scores it would"
-            " stay"
+    bounded = is_bounded(pair)
+    is_same = pair.before is not None and verdict.chosen == pair.before.chosen
+    listed: tuple[PointBounds, ...] = ()
+    # Only a short choice has points in its sentence, and a fleet can have thousands of clusters.
+    if bounds is not None and bounded and len(possible) <= MAX_CHOICE:
+        listed = tuple(_point_bounds(as_people_wrote(verdict), bounds, possible))
+    return DecisionReason(
+        why=UnknownDecides(
+            unknown=_unknown_scores(pair, verdict),
+            possible=0 if pair.certainty is None else len(pair.certainty.possible),
+            stays_by_present=not bounded and is_same,
+            choice=possible,
+            places=places or 0,
+            bounds=listed,
         )
-    choice = choice_text(possible, places or 0)
-    if bounds is None or not choice or not is_bounded(pair):
-        return f"{causes}, so any of {count} clusters may be selected"
-    weight = mean_weight(as_people_wrote(verdict).prioritizers)
-    points: list[str] = []
-    for cluster in possible:
-        points.append(points_range_text(bounds.sums[cluster], weight))
-    return f"{causes}; {choice}: {' and '.join(points)} points"
+    )
 
 
-def _bounded_reason(
-    pair: VerdictPair, verdict: Verdict, bounds: Certainty, clusters: tuple[str, ...]
-) -> str:
+def _point_bounds(
+    verdict: Verdict, bounds: Certainty, clusters: tuple[str, ...]
+) -> Iterator[PointBounds]:
     """Between which bounds the points of these clusters will be, as far as they are ranked."""
-    causes = "; ".join(_causes(pair, verdict))
     weight = mean_weight(verdict.prioritizers)
-    points: list[str] = []
     for cluster in clusters:
         if cluster in bounds.sums:
-            points.append(f"{cluster} {points_range_text(bounds.sums[cluster], weight)} points")
-    return f"{causes}; {', '.join(points)}"
+            yield PointBounds(cluster=cluster, sums=bounds.sums[cluster], weight=weight)
 
 
-def _causes(pair: VerdictPair, verdict: Verdict) -> list[str]:
+def _unknown_scores(pair: VerdictPair, verdict: Verdict) -> tuple[UnknownScore, ...]:
     """Why scores of candidates are unknown, each cause once, in order of prioritizers."""
-    causes = {}
-    for resource, cell in _unknown_scores(pair, verdict):
-        causes[f"{resource}: {cell.why}"] = True
-    return list(causes)
+    unknown: dict[UnknownScore, None] = {}
+    for resource, cell in _unknown_cells(pair, verdict):
+        unknown[UnknownScore(resource=resource, why=cell.why)] = None
+    return tuple(unknown)
 
 
-def _unknown_scores(pair: VerdictPair, verdict: Verdict) -> Iterator[tuple[str, NextScore]]:
+def _unknown_cells(pair: VerdictPair, verdict: Verdict) -> Iterator[tuple[str, NextScore]]:
     """Unknown scores of candidates by which the Placement ranks, each with its name."""
     candidates = frozenset(verdict.candidates)
     for result in verdict.prioritizers:
@@ -108,11 +227,11 @@ def _unknown_scores(pair: VerdictPair, verdict: Verdict) -> Iterator[tuple[str, 
                 yield resource, cell
 
 
-def _explained(verdict: Verdict, cluster: str) -> str:
+def _explained(verdict: Verdict, cluster: str) -> ClusterUnlisted | ClusterDropped | ClusterRanked:
     # The simulator knows nothing of a cluster that is not in the state, so it explains nothing.
     if cluster not in verdict.state.positions:
-        return f"{cluster} is no longer in clusters/"
+        return ClusterUnlisted(cluster=cluster)
     explanation = explain(verdict, cluster)
     if explanation.filter:
-        return f"{cluster}: dropped by {explanation.filter}: {explanation.reason}"
-    return f"{cluster}: {explanation.reason}"
+        return ClusterDropped(cluster=cluster, filter=explanation.filter, reason=explanation.reason)
+    return ClusterRanked(cluster=cluster, explanation=explanation.reason)

@@ -15,7 +15,7 @@ from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshots.file_format import files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
-from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.preview.document import preview_json
 from gitops_dsf.show.preview.page import preview_comment, preview_text
 from tests.support import fleets, rendering, yamlfast
 from tests.support.commandline import gitops_dsf, output_of
@@ -247,7 +247,7 @@ class Run:
             text = self(*words)
         [call] = shown.call_args_list
         [preview], evidence = call.args, call.kwargs["evidence"]
-        output = json_text(preview)
+        output = preview_json(preview)
         check_output(("diff", "-o", "json"), output)
         return Formats(
             comment=preview_comment(preview, evidence=evidence),

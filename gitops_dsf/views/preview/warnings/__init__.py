@@ -1,25 +1,50 @@
 """Warnings for reviewers: what a change does that is easy to miss and hard to undo.
 
-A warning is one sentence, written where it is found: `diff` shows it, and its JSON output holds it.
+A warning is a value; `gitops_dsf.show.preview.warnings` has its sentence, for texts and for JSON.
 The order is that of a short preview, which shows the first ten: what concerns security and what
 people must do by hand comes first, and what there may be for each application comes last.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from gitops_dsf.hub.snapshots.snapshot import HubData
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview.moves import DecisionMove
 from gitops_dsf.views.preview.verdictpairs import VerdictPair
-from gitops_dsf.views.preview.warnings.access import access_warnings
-from gitops_dsf.views.preview.warnings.arrivals import arrival_warnings
-from gitops_dsf.views.preview.warnings.hubdata import hub_data_warnings
-from gitops_dsf.views.preview.warnings.manualsteps import manual_step_warnings
-from gitops_dsf.views.preview.warnings.names import name_warnings
+from gitops_dsf.views.preview.warnings.access import AccessWarning, access_warnings
+from gitops_dsf.views.preview.warnings.arrivals import ManyArrivals, arrival_warnings
+from gitops_dsf.views.preview.warnings.hubdata import HubDataWarning, hub_data_warnings
+from gitops_dsf.views.preview.warnings.manualsteps import ManualStep, manual_step_warnings
+from gitops_dsf.views.preview.warnings.names import ScoresRenamed, name_warnings
 from gitops_dsf.views.preview.warnings.placements import (
+    PlacementWarning,
     close_warnings,
     few_clusters_warnings,
     filter_warnings,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManyRescored:
+    """Scores that change on too large a part of the inventory."""
+
+    clusters_of: Mapping[str, int]
+    """How many clusters each scorer changes."""
+    clusters: int
+    """How many clusters all of them change."""
+    total: int
+    max_percent: float
+
+
+ReviewWarning = (
+    AccessWarning
+    | ManualStep
+    | ScoresRenamed
+    | ManyRescored
+    | PlacementWarning
+    | ManyArrivals
+    | HubDataWarning
 )
 
 
@@ -33,7 +58,7 @@ def warnings_of(
     rescored: Mapping[str, frozenset[str]],
     rescored_percent: float,
     close_points: int,
-) -> Iterator[str]:
+) -> Iterator[ReviewWarning]:
     """Every warning about a change. `pairs` and `moves` are empty without a hub."""
     yield from access_warnings(base, head)
     yield from manual_step_warnings(base, head, hub.snapshot)
@@ -51,7 +76,7 @@ def warnings_of(
 
 def _rescored_warnings(
     rescored: Mapping[str, frozenset[str]], head: CheckedFleet, max_percent: float
-) -> Iterator[str]:
+) -> Iterator[ManyRescored]:
     """Warns if the scores of too large a part of the inventory change."""
     clusters_of = {}
     for name, clusters in rescored.items():
@@ -62,8 +87,5 @@ def _rescored_warnings(
     total = len(head.cluster_names)
     if not total or 100 * count <= max_percent * total:
         return
-    names = ", ".join(f"{name} ({len(clusters)})" for name, clusters in clusters_of.items())
-    yield (
-        f"{count} of {total} clusters ({100 * count / total:.0f} %) are re-scored, more"
-        f" than {max_percent:g} %: {names}"
-    )
+    counts = {name: len(clusters) for name, clusters in clusters_of.items()}
+    yield ManyRescored(clusters_of=counts, clusters=count, total=total, max_percent=max_percent)

@@ -1,14 +1,74 @@
 """Warnings of what gets access for the first time: hosts, agents, and pods that push metrics."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from dsf_wire.measures import SOURCE_TYPE, select
 from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.resolve.credentials import Sent
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.urls.parts import host_of
 from gitops_dsf.views.preview.credentials import credentials_of
-from gitops_dsf.wording import names_text, plural
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostGetsSecret:
+    """A host that gets a Secret that it did not get before."""
+
+    sent: Sent
+    scorer: str
+    """One that sends it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentsReadNodes:
+    """Agents that may read all nodes and pods only now."""
+
+    clusters: tuple[str, ...]
+    scorer: str
+    """The one for which the first of them reads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentsReadDevices:
+    """Agents that may read all ResourceSlices and ResourceClaims only now."""
+
+    clusters: tuple[str, ...]
+    scorer: str
+    """The one for which the first of them reads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentsGetReceiver:
+    """Agents to which pods of these namespaces may push OpenTelemetry metrics only now."""
+
+    clusters: tuple[str, ...]
+    namespaces: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamespacesMayPush:
+    """Namespaces whose pods may push OpenTelemetry metrics only now, to agents that take them."""
+
+    namespaces: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostGetsRawScores:
+    """A host that gets the raw scores of clusters, and did not before."""
+
+    host: str
+
+
+AccessWarning = (
+    HostGetsSecret
+    | AgentsReadNodes
+    | AgentsReadDevices
+    | AgentsGetReceiver
+    | NamespacesMayPush
+    | HostGetsRawScores
+)
 
 
 class _Receipt(NamedTuple):
@@ -16,11 +76,10 @@ class _Receipt(NamedTuple):
 
     scorer: str
     """One that sends it."""
-    what: str
-    """In words, such as `the token in Secret api`."""
+    sent: Sent
 
 
-def access_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
+def access_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[AccessWarning]:
     """Everything that gets access only by the change."""
     # In a new fleet everything has access for the first time, and a warning of all says nothing.
     if base is None:
@@ -31,7 +90,7 @@ def access_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[s
     yield from _remote_write(base, head)
 
 
-def _hosts(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+def _hosts(base: CheckedFleet, head: CheckedFleet) -> Iterator[HostGetsSecret]:
     """Warns if a host gets a Secret that it did not get before.
 
     A Secret that no scorer used before is left out: its author is about to say where it goes.
@@ -41,7 +100,7 @@ def _hosts(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
         receipts = after.get(secret, {})
         for host in sorted(receipts.keys() - receipts_before.keys()):
             receipt = receipts[host]
-            yield f"{host} gets {receipt.what} for the first time (scorer {receipt.scorer})"
+            yield HostGetsSecret(sent=receipt.sent, scorer=receipt.scorer)
 
 
 def _receipts(fleet: CheckedFleet) -> dict[str, dict[str, _Receipt]]:
@@ -52,30 +111,25 @@ def _receipts(fleet: CheckedFleet) -> dict[str, dict[str, _Receipt]]:
             if credential.secret:
                 # One scorer of several is enough to find in git why the host gets it.
                 receipts = by_secret.setdefault(credential.secret, {})
-                receipts.setdefault(credential.host, _Receipt(name, credential.what))
+                receipts.setdefault(credential.host, _Receipt(name, credential))
     return by_secret
 
 
-def _agents(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+def _agents(
+    base: CheckedFleet, head: CheckedFleet
+) -> Iterator[AgentsReadNodes | AgentsReadDevices]:
     """Warns if agents may read objects of the whole cluster that they could not read before.
 
     Clusters that join are left out: everything is new there.
     """
     nodes = _gained(base, head, reads=_measures)
     if nodes:
-        clusters = sorted(nodes)
-        yield (
-            f"the agents of {plural(len(clusters), 'cluster')} may read all nodes and pods for the"
-            f" first time (scorer {nodes[clusters[0]]}): {names_text(clusters)}"
-        )
+        clusters = tuple(sorted(nodes))
+        yield AgentsReadNodes(clusters=clusters, scorer=nodes[clusters[0]])
     claims = _gained(base, head, reads=_measures_devices)
     if claims:
-        clusters = sorted(claims)
-        yield (
-            f"the agents of {plural(len(clusters), 'cluster')} may read all ResourceSlices and"
-            f" ResourceClaims for the first time (scorer {claims[clusters[0]]}):"
-            f" {names_text(clusters)}"
-        )
+        clusters = tuple(sorted(claims))
+        yield AgentsReadDevices(clusters=clusters, scorer=claims[clusters[0]])
 
 
 def _gained(
@@ -114,7 +168,9 @@ def _measures_devices(scorer: EffectiveScorer) -> bool:
     return any(selection.measure.needs_devices for selection in selections)
 
 
-def _receivers(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+def _receivers(
+    base: CheckedFleet, head: CheckedFleet
+) -> Iterator[AgentsGetReceiver | NamespacesMayPush]:
     """Warns if other pods may push OpenTelemetry metrics than before.
 
     Clusters that join are left out: everything is new there.
@@ -124,21 +180,17 @@ def _receivers(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
         return
     before = _with_receiver(base)
     after = _with_receiver(head)
-    gained = sorted((after - before) & base.cluster_names)
+    gained = tuple(sorted((after - before) & base.cluster_names))
     if gained:
-        pushing = names_text(sorted(settings.collector_namespaces))
-        yield (
-            f"the agents of {plural(len(gained), 'cluster')} get a receiver for OpenTelemetry"
-            f" metrics, to which pods of {pushing} may push: {names_text(gained)}"
-        )
+        pushing = tuple(sorted(settings.collector_namespaces))
+        yield AgentsGetReceiver(clusters=gained, namespaces=pushing)
     # Clusters that had a receiver already: on the others the namespaces are in the warning above.
     new_namespaces = set(settings.collector_namespaces)
     settings_before = base.repository.spec.agent.open_telemetry
     if settings_before is not None:
         new_namespaces.difference_update(settings_before.collector_namespaces)
     if new_namespaces and after & before:
-        names = names_text(sorted(new_namespaces))
-        yield f"pods of {names} may push OpenTelemetry metrics for the first time"
+        yield NamespacesMayPush(namespaces=tuple(sorted(new_namespaces)))
 
 
 def _with_receiver(fleet: CheckedFleet) -> set[str]:
@@ -146,7 +198,7 @@ def _with_receiver(fleet: CheckedFleet) -> set[str]:
     return {work.cluster for work in fleet.works if work.addon.receiver}
 
 
-def _remote_write(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+def _remote_write(base: CheckedFleet, head: CheckedFleet) -> Iterator[HostGetsRawScores]:
     """Warns if the raw scores of clusters go to a host that did not get them before."""
     writing = head.repository.spec.agent.remote_write
     # Who ceases to send gives nothing to anybody.
@@ -155,4 +207,4 @@ def _remote_write(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
     before = base.repository.spec.agent.remote_write
     host = host_of(writing.url)
     if before is None or host_of(before.url) != host:
-        yield f"{host} gets the raw scores of managed clusters for the first time"
+        yield HostGetsRawScores(host=host)

@@ -5,21 +5,33 @@ Its scores do not know what is about to arrive, so it looks free to each of them
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove
 from gitops_dsf.views.preview.paced import is_paced
-from gitops_dsf.wording import names_text
 
 MAX_AT_ONCE: Final = 5
 """Applications that may go to one cluster at once without a warning."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ManyArrivals:
+    """More applications than usual that go to one cluster at once."""
+
+    cluster: str
+    applications: tuple[str, ...]
+    could_be_paced: int
+    """How many of them a pace would hold, and does not."""
+    has_pace: bool
+    """Whether the fleet has a pace that they could follow."""
+
+
 def arrival_warnings(
     moves: Iterable[DecisionMove], base: CheckedFleet | None, head: CheckedFleet
-) -> Iterator[str]:
+) -> Iterator[ManyArrivals]:
     """Warns of each cluster that gets too many applications, and says what a pace can do."""
     arriving = defaultdict[str, list[str]](list)
     could_be_paced = defaultdict[str, list[str]](list)
@@ -35,19 +47,9 @@ def arrival_warnings(
                 could_be_paced[cluster] += move.followers
     for cluster, names in sorted(arriving.items()):
         if len(names) > MAX_AT_ONCE:
-            hints = "; ".join(_hints(len(could_be_paced[cluster]), len(names), head))
-            listed = names_text(sorted(names))
-            yield f"{len(names)} applications go to {cluster} at once ({listed}): {hints}"
-
-
-def _hints(could_be_paced: int, count: int, head: CheckedFleet) -> Iterator[str]:
-    """What would let so many of these applications follow one another, and why others would not."""
-    if could_be_paced and head.repository.spec.pace is None:
-        yield "spec.pace in gitops-dsf.yaml lets them follow one another"
-    elif could_be_paced:
-        yield "moves.pace: Fleet lets them follow one another"
-    if could_be_paced < count:
-        yield (
-            "the pace does not apply to new applications and to those that lost their cluster: OCM"
-            " places them at once"
-        )
+            yield ManyArrivals(
+                cluster=cluster,
+                applications=tuple(sorted(names)),
+                could_be_paced=len(could_be_paced[cluster]),
+                has_pace=head.repository.spec.pace is not None,
+            )

@@ -2,43 +2,88 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from gitops_dsf.hub.score_states import expired
 from gitops_dsf.hub.snapshots.snapshot import HubData, Snapshot
-from gitops_dsf.hub.times import age_text
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.wording import names_text
 
 OLD_SECONDS: Final = 3_600
 """Data is old after this many seconds, because scores are published every few minutes."""
 
 
-def hub_data_warnings(hub: HubData, snapshot: Snapshot, head: CheckedFleet) -> Iterator[str]:
+@dataclass(frozen=True, kw_only=True)
+class OldHubData:
+    """Scores that were read long ago."""
+
+    age: float
+    """In seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpiredScores:
+    """Scores that OCM counts as 0 because their time is over."""
+
+    expired: int
+    read: int
+    only_ranked: bool
+    """Whether only scores were read by which a Placement ranks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubDataProblem:
+    """What is wrong with the data, in the words of whoever read it."""
+
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoScores:
+    """Data of a hub without any score."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherLabels:
+    """Clusters whose labels on the hub contradict the inventory."""
+
+    clusters: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnlistedClusters:
+    """Clusters of the hub that the inventory does not have."""
+
+    clusters: tuple[str, ...]
+
+
+HubDataWarning = (
+    OldHubData | ExpiredScores | HubDataProblem | NoScores | OtherLabels | UnlistedClusters
+)
+
+
+def hub_data_warnings(
+    hub: HubData, snapshot: Snapshot, head: CheckedFleet
+) -> Iterator[HubDataWarning]:
     """Why a preview that is computed from this data may be wrong."""
     if hub.age is not None and hub.age > OLD_SECONDS:
-        yield f"the scores were seen {age_text(hub.age)} ago; what would move now may differ"
+        yield OldHubData(age=hub.age)
     yield from _expired_warnings(hub, snapshot)
-    yield from snapshot.problems
+    for problem in snapshot.problems:
+        yield HubDataProblem(problem=problem)
     if not snapshot.score_count:
-        yield "the hub data holds no AddOnPlacementScore: every score counts as 0"
+        yield NoScores()
     contradicted = _with_other_labels(snapshot, head)
     if contradicted:
-        yield (
-            f"labels on the hub differ from clusters/ for {names_text(contradicted)}; decisions"
-            " follow the hub's"
-        )
+        yield OtherLabels(clusters=contradicted)
     # No ManifestWork is rendered for them, so no scorer of this repository runs there.
-    unlisted = sorted(set(snapshot.clusters) - head.cluster_names)
+    unlisted = tuple(sorted(set(snapshot.clusters) - head.cluster_names))
     if unlisted:
-        yield (
-            f"on the hub but not in clusters/: {names_text(unlisted)}; no scorer runs there, and"
-            " Placements may select them"
-        )
+        yield UnlistedClusters(clusters=unlisted)
 
 
-def _expired_warnings(hub: HubData, snapshot: Snapshot) -> Iterator[str]:
+def _expired_warnings(hub: HubData, snapshot: Snapshot) -> Iterator[ExpiredScores]:
     # Thousands of scores share a few times, so each time is compared once.
     ends: Counter[datetime | None] = Counter()
     for column in snapshot.scores.values():
@@ -48,22 +93,15 @@ def _expired_warnings(hub: HubData, snapshot: Snapshot) -> Iterator[str]:
     for until, number in ends.items():
         if expired(until, hub.now):
             count += number
-    if not count:
-        return
-    if snapshot.skipped:
-        read = snapshot.score_count - snapshot.skipped
-        yield (
-            f"{count} of {read} AddOnPlacementScores that Placements rank by had expired at that"
-            " moment; OCM counts them as 0"
-        )
-    else:
-        yield (
-            f"{count} of {snapshot.score_count} AddOnPlacementScores had expired at that moment;"
-            " OCM counts them as 0"
+    if count:
+        yield ExpiredScores(
+            expired=count,
+            read=snapshot.score_count - snapshot.skipped,
+            only_ranked=snapshot.skipped > 0,
         )
 
 
-def _with_other_labels(snapshot: Snapshot, head: CheckedFleet) -> list[str]:
+def _with_other_labels(snapshot: Snapshot, head: CheckedFleet) -> tuple[str, ...]:
     """The clusters whose labels on the hub contradict those of the inventory, sorted.
 
     An inventory holds only a part of a cluster's labels, so a label that only the hub has
@@ -76,4 +114,4 @@ def _with_other_labels(snapshot: Snapshot, head: CheckedFleet) -> list[str]:
         on_hub = facts.metadata.labels
         if on_hub is not None and not in_git.get(name, {}).items() <= on_hub.items():
             names.append(name)
-    return sorted(names)
+    return tuple(sorted(names))

@@ -2,20 +2,69 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.hub.names import WORK_NAME
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.render.works import WORKS
 from gitops_dsf.views.preview.applied import Manifest, applied
-from gitops_dsf.wording import names_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoresChangeWriter:
+    """Upstream's agents publish the scores from now on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BootstrapChanged:
+    """Objects of rendered/argocd that change, such as `AppProject gitops-dsf`."""
+
+    objects: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BootstrapRemoved:
+    """Objects that rendered/argocd has no more."""
+
+    objects: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentsStay:
+    """Clusters that leave, and on which the agent stays until a person deletes its add-on."""
+
+    clusters: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectoryEmptied:
+    """A directory of rendered/ that loses its last object."""
+
+    directory: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindingsDeleted:
+    """Cluster sets that Placements of others in a namespace can use no more."""
+
+    namespace: str
+    cluster_sets: tuple[str, ...]
+
+
+ManualStep = (
+    ScoresChangeWriter
+    | BootstrapChanged
+    | BootstrapRemoved
+    | AgentsStay
+    | DirectoryEmptied
+    | BindingsDeleted
+)
 
 
 def manual_step_warnings(
     base: CheckedFleet | None, head: CheckedFleet, snapshot: Snapshot | None
-) -> Iterator[str]:
+) -> Iterator[ManualStep]:
     """What somebody must do by hand because of the change, or must know before it is merged."""
     if base is None:
         return
@@ -25,15 +74,13 @@ def manual_step_warnings(
     elif base.repository.spec.delivers_works:
         # Upstream's agent replaces the items of a score, and nothing besides
         # (dynamic-scoring-framework v0.1.0, pkg/dynamic_scoring_agent/agent.go).
-        yield (
-            "upstream's agents will publish the scores, and do not renew the validUntil that ours"
-            " wrote: after the sync delete the AddOnPlacementScores of our agents, else they expire"
-            " and count as 0; gitops-dsf doctor names them, and what else of ours is left"
-        )
+        yield ScoresChangeWriter()
     yield from _binding_warnings(base, head)
 
 
-def _bootstrap_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+def _bootstrap_warnings(
+    base: CheckedFleet, head: CheckedFleet
+) -> Iterator[BootstrapChanged | BootstrapRemoved]:
     """Warns of changes in rendered/argocd, which people apply."""
     # Argo CD does not apply these objects, because they say what it may apply.
     before = _bootstrap(base)
@@ -44,15 +91,9 @@ def _bootstrap_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]
             changed.append(key)
     gone = sorted(before.keys() - after.keys())
     if changed:
-        yield (
-            f"{names_text(changed)} in rendered/argocd, which people apply: run gitops-dsf install"
-            " after the merge; until then the hub refuses what the old ones do not allow"
-        )
+        yield BootstrapChanged(objects=tuple(changed))
     if gone:
-        yield (
-            f"rendered/argocd no longer has {names_text(gone)}, which Argo CD leaves on the hub:"
-            " delete it there"
-        )
+        yield BootstrapRemoved(objects=tuple(gone))
 
 
 def _bootstrap(fleet: CheckedFleet) -> dict[str, Manifest]:
@@ -66,7 +107,7 @@ def _bootstrap(fleet: CheckedFleet) -> dict[str, Manifest]:
 
 def _agent_warnings(
     base: CheckedFleet, head: CheckedFleet, snapshot: Snapshot | None
-) -> Iterator[str]:
+) -> Iterator[AgentsStay | DirectoryEmptied]:
     """Warns of what stays on clusters that lose their agent, and says what to do.
 
     OCM makes its ClusterManagementAddOn the owner of a ManagedClusterAddOn, and Argo CD prunes no
@@ -76,30 +117,12 @@ def _agent_warnings(
     if snapshot is not None and snapshot.clusters:
         # With its ManagedCluster OCM deletes everything of a cluster, so there is nothing to do.
         leaving &= snapshot.clusters.keys()
-    names = sorted(leaving)
-    if len(names) == 1:
-        yield (
-            f"when {names[0]} leaves, the next sync of Argo CD, by default within 3 minutes after"
-            f" rendered/ is pushed, deletes the ManifestWork {WORK_NAME} and the rights of the"
-            f" agent there, and the scores expire; the ManagedClusterAddOn {ADDON_NAME} and the"
-            " agent stay, because OCM owns them and Argo CD deletes nothing that has an owner: run"
-            f" kubectl -n {names[0]} delete managedclusteraddon {ADDON_NAME} after the sync; OCM"
-            " removes the agent when the cluster answers"
-        )
-    elif names:
-        yield (
-            f"when {names_text(names)} leave, the next sync of Argo CD, by default within 3 minutes"
-            f" after rendered/ is pushed, deletes the ManifestWork {WORK_NAME} and the rights of"
-            f" the agent there, and the scores expire; the ManagedClusterAddOn {ADDON_NAME} and the"
-            " agent stay, because OCM owns them and Argo CD deletes nothing that has an owner: run"
-            f" kubectl -n CLUSTER delete managedclusteraddon {ADDON_NAME} for each of them after"
-            " the sync; OCM removes the agent when the cluster answers"
-        )
-    if names:
+    if leaving:
+        yield AgentsStay(clusters=tuple(sorted(leaving)))
         yield from _empty_directory_warnings(base, head)
 
 
-def _empty_directory_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+def _empty_directory_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterator[DirectoryEmptied]:
     """Warns of directories of works that lose their last object.
 
     Argo CD never syncs an Application to nothing by itself (allowEmpty), so that a mistake in git
@@ -109,11 +132,7 @@ def _empty_directory_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterato
     for directory in sorted(_filled_directories(base) - _filled_directories(head)):
         # With fewer shards the README of a directory goes, and the Application that reads it.
         if f"{directory}/README.md" in files:
-            yield (
-                f"rendered/{directory} would be empty, and Argo CD never syncs to an empty"
-                " directory by itself: what it has there stays on the hub until somebody runs"
-                f" argocd app sync gitops-dsf-{directory} --prune"
-            )
+            yield DirectoryEmptied(directory=directory)
 
 
 def _filled_directories(fleet: CheckedFleet) -> frozenset[str]:
@@ -127,14 +146,10 @@ def _filled_directories(fleet: CheckedFleet) -> frozenset[str]:
     return frozenset(directories)
 
 
-def _binding_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+def _binding_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterator[BindingsDeleted]:
     """Warns of bindings that Argo CD deletes, because others may use them."""
     sets_by_namespace = defaultdict[str, list[str]](list)
     for namespace, cluster_set in sorted(applied(base).bindings - applied(head).bindings):
         sets_by_namespace[namespace].append(cluster_set)
     for namespace, names in sets_by_namespace.items():
-        yield (
-            f"Argo CD deletes the ManagedClusterSetBinding of {names_text(names)} in {namespace}:"
-            " Placements of others there, such as that of a GitOpsCluster, can no longer choose"
-            " from this set; to keep it, write it as a ManagedClusterSetBinding into apps/"
-        )
+        yield BindingsDeleted(namespace=namespace, cluster_sets=tuple(names))

@@ -1,13 +1,20 @@
 """Warnings of scores that OCM finds under another name after a change."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.next_score import is_renamed
-from gitops_dsf.wording import names_text
 
 
-def name_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
+@dataclass(frozen=True, kw_only=True)
+class ScoresRenamed:
+    """Scorers whose scores get another name."""
+
+    scorers: tuple[str, ...]
+
+
+def name_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[ScoresRenamed]:
     """Warns of the time in which nothing has the new name.
 
     OCM ranks by it as soon as Argo CD has applied the Placement. The agents get their configuration
@@ -22,7 +29,4 @@ def name_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str
         if before is not None and is_renamed(before, after):
             renamed.append(name)
     if renamed:
-        yield (
-            f"scores of {names_text(renamed)} get another name: until the agents have published it,"
-            " OCM counts 0 on every cluster, and an application may move for that time"
-        )
+        yield ScoresRenamed(scorers=tuple(renamed))

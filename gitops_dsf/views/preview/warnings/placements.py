@@ -2,17 +2,91 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from gitops_dsf.hub.points import mean_weight, points_needed
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
+from gitops_dsf.simulator.explain import Flip
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.hubstate import hub_state
 from gitops_dsf.views.preview.verdictpairs import VerdictPair
 
 
-def filter_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
+@dataclass(frozen=True, kw_only=True)
+class UnboundSets:
+    """No cluster set is bound in the namespace of a Placement."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmptySets:
+    """The cluster sets of a Placement hold no cluster."""
+
+    cluster_sets: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoneWanted:
+    """The Placement asks for no cluster."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MostDropped:
+    """The reason for which most candidates are dropped."""
+
+    filter: str
+    reason: str
+    dropped: int
+    candidates: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotScheduled:
+    """A Placement that OCM does not schedule, with the cause in OCM's words."""
+
+    placement: str
+    cause: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoCluster:
+    """A Placement without any cluster."""
+
+    placement: str
+    is_new: bool
+    cause: str | UnboundSets | EmptySets | NoneWanted | MostDropped
+    """A text is a message of OCM."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewClusters:
+    """A Placement that gets fewer clusters than it asks for."""
+
+    placement: str
+    selected: int
+    wanted: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloseDecision:
+    """A Placement that a small change of one score would move."""
+
+    placement: str
+    leaves: str
+    rival: str
+    flip: Flip
+    """The smallest change that does it."""
+    flips_on: str
+    """The cluster whose score that is."""
+
+
+PlacementWarning = NotScheduled | NoCluster | FewClusters | CloseDecision
+
+
+def filter_warnings(
+    base: CheckedFleet | None, head: CheckedFleet
+) -> Iterator[NotScheduled | NoCluster]:
     """Warns of Placements for which the filters leave no cluster, where no hub is known.
 
     Bindings that the repository does not render are taken as there, because no hub was asked.
@@ -22,30 +96,30 @@ def filter_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[s
     for key in applied(head).placements:
         verdict = simulate(state, key)
         if verdict.outcome is not Outcome.SCHEDULED:
-            yield f"{key}: {_outcome_text(verdict)}"
+            yield NotScheduled(placement=key, cause=_outcome(verdict))
         elif not verdict.scores:
-            reason = _why_no_cluster(verdict)
-            if key in placements_before:
-                yield f"{key} is left with no cluster: {reason}"
-            else:
-                yield f"{key} (new) is left with no cluster: {reason}"
+            yield NoCluster(
+                placement=key,
+                is_new=key not in placements_before,
+                cause=_why_no_cluster(verdict),
+            )
 
 
-def few_clusters_warnings(pairs: Iterable[VerdictPair]) -> Iterator[str]:
+def few_clusters_warnings(pairs: Iterable[VerdictPair]) -> Iterator[PlacementWarning]:
     """Warns of Placements that the change leaves without a cluster, or with too few."""
     for pair in pairs:
         verdict = pair.after
         if verdict is None or not pair.touched:
             continue
         if verdict.outcome in {Outcome.PANIC, Outcome.UNSUPPORTED, Outcome.FAILED}:
-            yield f"{pair.placement}: {_outcome_text(verdict)}"
+            yield NotScheduled(placement=pair.placement, cause=_outcome(verdict))
         elif verdict.outcome is Outcome.SCHEDULED:
             yield from _few_clusters(pair, verdict)
 
 
 def close_warnings(
     pairs: Iterable[VerdictPair], max_points: int, spans: Mapping[str, tuple[int, int]]
-) -> Iterator[str]:
+) -> Iterator[CloseDecision]:
     """Warns of decisions that a small change of a score would turn, by the weights people wrote.
 
     `spans` has the lowest and highest value of each score. Of a paced Placement that would move
@@ -62,39 +136,44 @@ def close_warnings(
             yield from _close(by_scores, max_points, spans)
 
 
-def _few_clusters(pair: VerdictPair, verdict: Verdict) -> Iterator[str]:
+def _few_clusters(pair: VerdictPair, verdict: Verdict) -> Iterator[NoCluster | FewClusters]:
     missing_before = 0 if pair.before is None else pair.before.unscheduled
     selected = len(verdict.chosen)
     if not selected:
-        yield f"{pair.placement} is left with no cluster: {_why_no_cluster(verdict)}"
+        yield NoCluster(placement=pair.placement, is_new=False, cause=_why_no_cluster(verdict))
     elif verdict.unscheduled > missing_before:
         # Too few is news only if the change makes it worse.
-        yield f"{pair.placement} gets {selected} of {selected + verdict.unscheduled} clusters"
+        wanted = selected + verdict.unscheduled
+        yield FewClusters(placement=pair.placement, selected=selected, wanted=wanted)
 
 
-def _outcome_text(verdict: Verdict) -> str:
+def _outcome(verdict: Verdict) -> str:
     """Why OCM does not schedule a Placement."""
     return verdict.notes[0] if verdict.notes else str(verdict.outcome)
 
 
-def _why_no_cluster(verdict: Verdict) -> str:
+def _why_no_cluster(
+    verdict: Verdict,
+) -> str | UnboundSets | EmptySets | NoneWanted | MostDropped:
     if verdict.status.failed:
         return verdict.status.message
     if not verdict.cluster_sets:
-        return verdict.satisfied.message if verdict.satisfied else "no cluster set is bound"
+        return verdict.satisfied.message if verdict.satisfied else UnboundSets()
     if not verdict.candidates:
-        return f"no cluster in {', '.join(verdict.cluster_sets)}"
+        return EmptySets(cluster_sets=tuple(verdict.cluster_sets))
     # The most frequent reason: one line cannot name why each of a thousand clusters is out.
-    reasons = Counter(f"{drop.filter}: {drop.reason}" for drop in verdict.dropped.values())
+    reasons = Counter((drop.filter, drop.reason) for drop in verdict.dropped.values())
     if not reasons:
-        return "numberOfClusters is 0"
-    [(reason, count)] = reasons.most_common(1)
-    return f"{count} of {len(verdict.candidates)} candidates dropped by {reason}"
+        return NoneWanted()
+    [((filter_name, reason), count)] = reasons.most_common(1)
+    return MostDropped(
+        filter=filter_name, reason=reason, dropped=count, candidates=len(verdict.candidates)
+    )
 
 
 def _close(
     verdict: Verdict, max_points: int, spans: Mapping[str, tuple[int, int]]
-) -> Iterator[str]:
+) -> Iterator[CloseDecision]:
     """Compares the last cluster that is selected with the first one that is not."""
     ranking = verdict.ranking
     if ranking is None or not 0 < ranking.selected < len(ranking.order):
@@ -110,15 +189,21 @@ def _close(
         return
     if points_needed(of_last.margin, mean_weight(verdict.prioritizers)) > max_points:
         return
-    flips = []
+    closest: CloseDecision | None = None
     for explanation in (of_last, of_rival):
-        if explanation.nearest is not None:
-            change = abs(explanation.nearest.change)
-            flips.append((change, f"{explanation.nearest} on {explanation.cluster}"))
-    if flips:
+        flip = explanation.nearest
         # Of two equal changes the first one is named, that of the cluster that would be left.
-        _, flip_text = min(flips, key=lambda flip: flip[0])
-        yield (f"{verdict.placement} would move from {last} to {rival} if {flip_text}")
+        if flip is None or (closest and abs(closest.flip.change) <= abs(flip.change)):
+            continue
+        closest = CloseDecision(
+            placement=verdict.placement,
+            leaves=last,
+            rival=rival,
+            flip=flip,
+            flips_on=explanation.cluster,
+        )
+    if closest is not None:
+        yield closest
 
 
 def _has_scores(verdict: Verdict) -> bool:
