@@ -4,11 +4,9 @@ import asyncio
 import contextlib
 import itertools
 import math
-import os
 import random
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +17,7 @@ import pytest
 
 from tests.support.agent.http import Seen
 from tests.support.apiserver import failure
+from tests.support.commandline import program
 from tests.world import __main__, faults, fleet, hunt, laws, run, world
 from tests.world.apiserver import TOKEN
 from tests.world.loop import PROGRAM, Program, WorldLoop
@@ -50,22 +49,15 @@ if not number:
 """Runs orders of small worlds beside each other, and prints the digest of each world."""
 
 
-def told(*orders: str) -> list[dict[str, str]]:
+def told(programs: Path, *orders: str) -> list[dict[str, str]]:
     """What the worlds of each order say: their digests. The orders run beside each other, each in a
     process.
 
     A world is a seed, `9`, or a seed in which programs use all of httpx, `9:httpx`, or `stopped`
-    for one that may use a fifth of a second of CPU. One program imports what all need, which takes
-    it longer than a world.
+    for one that may use a fifth of a second of CPU. All are forks of one Python, as those of
+    `make world`.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", WORLDS, *orders],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONHASHSEED": "0"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = program(programs / "python", "-c", WORLDS, *orders, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     digests: list[dict[str, str]] = [{} for _ in orders]
     for line in done.stdout.splitlines():
@@ -75,13 +67,13 @@ def told(*orders: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def both() -> tuple[dict[str, str], dict[str, str]]:
+def both(warm_programs: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Of two worlds in both orders, in processes that are busy beside each other.
 
     Few seeds have as many faults in so short a time as these. The first process also runs the
     world of another test.
     """
-    first, again = told("9 22 stopped", "22:httpx 9")
+    first, again = told(warm_programs, "9 22 stopped", "22:httpx 9")
     return first, again
 
 
@@ -96,9 +88,9 @@ def test_a_seed_gives_the_same_history_in_another_order_and_beside_a_busy_proces
 
 
 @pytest.mark.soak
-def test_twenty_seeds_give_the_same_histories() -> None:
+def test_twenty_seeds_give_the_same_histories(warm_programs: Path) -> None:
     seeds = [str(seed) for seed in range(1, 21)]
-    first, again = told(" ".join(seeds), " ".join(reversed(seeds)))
+    first, again = told(warm_programs, " ".join(seeds), " ".join(reversed(seeds)))
     assert first == again
 
 
