@@ -210,6 +210,9 @@ def import_all() -> None:
         for found in pkgutil.walk_packages(path, f"{package}."):
             if not found.name.endswith("__main__"):
                 importlib.import_module(found.name)
+    # It imports half of itself in the first event loop.
+    anyio = importlib.import_module("anyio")
+    anyio.run(anyio.sleep, 0)
     # Otherwise each fork that writes a fleet makes it anew.
     importlib.import_module("gitops_dsf.schema.editor").bundle()
 
