@@ -3,7 +3,8 @@
 How a scorer gets to its clusters: `resolve` makes an `EffectiveScorer` of what people wrote.
 `summaries` writes it in the wire format, once for each variant of its source. `configurations` puts
 the summaries together that one process runs, and `works` says which cluster gets which
-configuration. `render.works` turns that into ManifestWorks. `fleet` has the result of all planning.
+configuration. `render.works` turns that into ManifestWorks. `storequery` writes the query of a
+scorer for a store with the metrics of many clusters. `fleet` has the result of all planning.
 
 Guarantees: pure; nothing here reads files or knows YAML, and equal repositories give equal plans,
 in the same order.

@@ -4,10 +4,12 @@ It observes scores, decisions and clusters, acts on them, and proposes changes t
 decides where applications run.
 
 `run` waits for leadership (`hub.leadership`) and starts the controllers, each in the loop of
-`loop`. What they share is in `context`:
+`loop`, and `restarts` starts again what ended by a bug. What they share is in `context`:
 
+    settings      what gitops-dsf.yaml says, and what is known only where the process runs
     hub/          informers, what is kept of each kind, the Lease, and writes that need leadership
     events        Kubernetes Events
+    metrics       all metrics of the process
     freshness     on which clusters scores are fresh, and which ones nobody renews (pure)
     scan          one look at all scores, and which Placements count clusters as 0
     scorers/      the status of every DynamicScorer: health, /config, freshness
@@ -17,6 +19,8 @@ decides where applications run.
     pacing/       admits paced moves, and follows them to their end
     multikueue/   orders the clusters that Kueue offers to jobs
     maintenance   taints on clusters that are cordoned or drained
+    board         the page of the fleet, from what the informers hold
+    rawscores     the raw scores of all clusters, from a metric store
     statebranch   a snapshot of the hub on a branch, for previews
     journal/      each change of a decision, as a record on a branch
     git/          the git program and its credentials

@@ -8,7 +8,7 @@ Each module has the codes about one subject, in the order of their numbers:
     applications            applications, application_sources, application_sets, templates
     choice of clusters      placements, eligible_clusters, rankings, external_scores, stickiness
     moves and jobs          paced_moves, maintenance, multikueue
-    other                   output, score_tests
+    output and tests        output, score_tests
 
 To add a code, write it at the end of the module of its subject. Its number is one more than the
 last of its section in docs/reference/diagnostics.md, or than a higher one in RETIRED. Write the
