@@ -29,10 +29,19 @@ def found(root: Path) -> list[tuple[str, str]]:
     return [(item.code, str(item.position)) for item in load(root).diagnostics]
 
 
-def test_only_the_five_folders_and_the_settings_are_read(tmp_path: Path) -> None:
-    for name in (
+def test_only_the_six_folders_and_the_settings_are_read(tmp_path: Path) -> None:
+    read = [
+        "apps/a.yaml",
         "clusters/a.yaml",
         "clusters/eu/b.yml",
+        "config/a.yaml",
+        "gitops-dsf.yaml",
+        "locks/a.yaml",
+        "scorers/a.yaml",
+        "tests/a.yaml",
+    ]
+    for name in (
+        *read,
         "rendered/c.yaml",
         ".git/d.yaml",
         "clusters/.hidden/e.yaml",
@@ -40,10 +49,7 @@ def test_only_the_five_folders_and_the_settings_are_read(tmp_path: Path) -> None
         "apps/f.txt",
     ):
         write(tmp_path, name)
-    assert [document.file for document in load(tmp_path).documents] == [
-        "clusters/a.yaml",
-        "clusters/eu/b.yml",
-    ]
+    assert [document.file for document in load(tmp_path).documents] == read
 
 
 def test_a_folder_that_is_not_there_is_an_error_for_people(tmp_path: Path) -> None:
