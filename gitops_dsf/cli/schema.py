@@ -99,8 +99,12 @@ def _json(schema: Schema) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
+@cache
 def output_schemas() -> Mapping[str, Schema]:
-    """The JSON Schema of the output of each verb with `-o json`, by verb."""
+    """The JSON Schema of the output of each verb with `-o json`, by verb.
+
+    They are shared: do not change them.
+    """
     return {verb: _schema(verb, shapes) for verb, shapes in _OUTPUTS.items()}
 
 
