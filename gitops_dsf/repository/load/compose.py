@@ -7,7 +7,7 @@ events first: they are flat, and nothing is built of them.
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from yaml._yaml import CParser
@@ -88,11 +88,13 @@ def _could_be_deep(text: str) -> bool:
     Each level of nesting needs an opening bracket or at least one column at the start of a line:
     spaces, or the indicators of a compact collection such as `- - -`.
     """
-    brackets = text.count("[") + text.count("{")
-    return brackets >= MAX_DEPTH or _indented(MAX_DEPTH - brackets).search(f"\n{text}") is not None
+    columns = MAX_DEPTH - text.count("[") - text.count("{")
+    # Rounded down, so that few patterns are compiled, which takes longer than most searches.
+    columns -= columns % 16
+    return columns <= 0 or _indented(columns).search(f"\n{text}") is not None
 
 
-@lru_cache(maxsize=256)
+@cache
 def _indented(columns: int) -> re.Pattern[str]:
     # The first characters are those that end a line for libyaml.
     return re.compile(rf"[\n\r\x85\u2028\u2029]\ufeff?[ \t\-?:]{{{columns}}}")
