@@ -1,7 +1,7 @@
 """Runs git in the repository that a folder belongs to.
 
-Guarantees: git asks nobody for a password, takes no optional lock, and speaks English. Not
-guaranteed: that the configuration of the user has no effect; credentials and proxies come from it.
+Guaranteed: git asks for no password, takes no optional lock, and speaks English. Not guaranteed:
+that the configuration of the user has no effect; credentials and proxies come from it.
 """
 
 import os
@@ -25,7 +25,7 @@ _SET_FOR_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREF
 """Variables that git sets for its hooks. They would override the folder that was named."""
 
 _FOUND: Final = re.compile(rb"([0-9a-f]+) \w+ ([0-9]+)\n")
-"""What `git cat-file --batch` says before the content of an object: its name, kind and size."""
+"""The line of `git cat-file --batch` before the content of an object: its name, kind and size."""
 
 
 class RevisionError(GitopsDsfError):
@@ -51,7 +51,7 @@ def top_of(folder: Path) -> Path | None:
 
 
 def git_message(completed: subprocess.CompletedProcess[bytes]) -> str:
-    """What git says about a failure. Empty if it says nothing."""
+    """The message of git about a failure; empty if it has none."""
     return _message(completed.stderr)
 
 
@@ -127,7 +127,8 @@ class Objects:
 
     @cached_property
     def _errors(self) -> IO[bytes]:
-        # Not a pipe, which nobody reads meanwhile: some hundred messages of git would fill it.
+        # Standard error is not a pipe, because nothing reads one meanwhile: some hundred messages
+        # of git would fill it.
         return self._ended_with.enter_context(TemporaryFile(prefix="gitops-dsf-"))
 
     @property
@@ -141,7 +142,7 @@ class Objects:
         return self._process.stdout
 
     def _failure(self) -> RevisionError:
-        """Why git ended before it answered."""
+        """The reason why git ended before it answered."""
         self._process.wait()
         self._errors.seek(0)
         return _failed(self._directory, _message(self._errors.read()) or "git cat-file failed")
@@ -188,8 +189,8 @@ class Repository:
     ) -> subprocess.CompletedProcess[bytes]:
         """Runs a git command that may fail.
 
-        It may take at most so many seconds, and use another index than that of the repository.
-        Raises RevisionError if it takes longer, or git is not installed.
+        The command has a time limit in seconds, and may use another index than that of the
+        repository. Raises RevisionError if it takes longer, or git is not installed.
         """
         environment = _environment()
         if index is not None:
@@ -200,7 +201,7 @@ class Repository:
                 capture_output=True,
                 check=False,
                 env=environment,
-                # Never the terminal's: git must not wait for what nobody types.
+                # Standard input is never the terminal's: git must not wait for input.
                 input=stdin or b"",
                 timeout=seconds,
             )
@@ -302,7 +303,7 @@ def _environment() -> dict[str, str]:
         **inherited,
         # Optional locks refresh the index, which another git may have locked.
         "GIT_OPTIONAL_LOCKS": "0",
-        # Nobody could answer in a pipeline, and the command would wait for ever.
+        # In a pipeline there is no one to answer, and the command would wait for ever.
         "GIT_TERMINAL_PROMPT": "0",
         # Messages are searched for English words.
         "LC_ALL": "C",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""O_NONBLOCK, because to open a pipe would otherwise wait for somebody who writes to it."""
+"""Flags to open a file. With O_NONBLOCK, opening a pipe does not wait for a writer."""
 
 
 class NotRegularError(OSError):
@@ -44,7 +44,7 @@ class SafeFolder:
         """Raises OSError if the folder does not exist, or is a file."""
         self._root = root
         self._prefix = str(root / "_")[:-1]
-        """What stands in front of a path. Empty for the current folder."""
+        """The text in front of a path; empty for the current folder."""
         self._real = root.resolve(strict=True)
         self._checked = {""}
         """Folders that exist, with no symbolic link on the way. A tree has thousands of files in

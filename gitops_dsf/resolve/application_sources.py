@@ -19,7 +19,7 @@ class RepositorySource:
     document: Document
     path: FieldPath
     fields: Mapping[str, Any]
-    """As they are written."""
+    """The fields as they are written."""
 
     def text(self, name: str) -> str:
         """The text of a field; empty if there is none."""

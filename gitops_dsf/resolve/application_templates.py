@@ -1,8 +1,8 @@
 """The templates by which ApplicationSets make Applications.
 
-The template of a generator is laid over that of its ApplicationSet, field by field: what it leaves
-empty comes from there (applicationset/generators/generator_spec_processor.go of Argo CD 3.6.1,
-mergeGeneratorTemplate). The templates of generators inside a matrix or a merge are not read.
+The template of a generator is laid over that of its ApplicationSet, field by field: fields that it
+leaves empty come from there (applicationset/generators/generator_spec_processor.go of Argo CD
+3.6.1, mergeGeneratorTemplate). The templates of generators inside a matrix or a merge are not read.
 """
 
 import re
@@ -30,9 +30,9 @@ class Template:
         return value_at(self.document.data, self.path_of(*names))
 
     def path_of(self, *names: str | int) -> FieldPath:
-        """Where the value of a field is written.
+        """The path of the value of a field.
 
-        If it is written nowhere, where it would be in the template of the ApplicationSet.
+        If it is written nowhere, it is the path in the template of the ApplicationSet.
         """
         for template in self.places:
             path = (*template, *names)
@@ -56,7 +56,7 @@ def template_of(document: Document, generator: FieldPath) -> Template:
 
 
 def template_paths(document: Document) -> list[FieldPath]:
-    """Where an ApplicationSet can have a template: its own, and one of each generator."""
+    """The paths of an ApplicationSet's possible templates: its own, and one of each generator."""
     paths = [TEMPLATE]
     for generator in generators(document):
         paths.append((*generator, "template"))

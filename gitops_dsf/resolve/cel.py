@@ -25,7 +25,7 @@ def cel_mistakes(expression: str) -> tuple[Mistake, ...]:
     except CelUnsupported:
         return ()
     except CelSyntaxError as error:
-        # What follows a syntax error is mostly a consequence of it.
+        # Errors after a syntax error are mostly a consequence of it.
         mistakes = error.mistakes
         syntax = [mistake for mistake in mistakes if mistake.message.startswith("Syntax error")]
         return tuple(map(_refused, syntax[:1] or mistakes))

@@ -1,7 +1,7 @@
 """The clusters of the inventory as OCM's placement controller would see them.
 
-The inventory does not have all that a hub knows of a cluster. What every cluster has once it joined
-is filled in.
+The inventory does not have all facts that a hub has of a cluster. Facts that are the same for every
+cluster that has joined are filled in.
 """
 
 from collections.abc import Collection, Mapping, Sequence

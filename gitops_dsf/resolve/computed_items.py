@@ -1,8 +1,8 @@
 """The items that an agent computes from raw scores, by the agent's own functions.
 
-Guarantees: for each choice of raw scores within their bounds, in any order, every item of the
-agent is within the bounds that are returned. Where each raw score is one number and the order of
-results does not count, the bounds are one number, too.
+Guaranteed: for each choice of raw scores within their bounds, in any order, every item of the agent
+is within the bounds that are returned. Where each raw score is one number and the order of results
+does not count, the bounds are one number, too.
 """
 
 import math

@@ -1,4 +1,15 @@
-"""The input of rules: the declared objects, and the values derived from them."""
+"""The input of rules: the declared objects, and the values derived from them.
+
+A value that several rules need, such as effective scorers, their variants and their target
+clusters, is computed once here. A rule takes the Context and changes nothing in it.
+
+Guaranteed: it is built from any set of well-formed objects, also if settings, inventory or a
+reference are missing. A scorer is complete only if it is so on all of its clusters.
+
+Not guaranteed: that an absent object does not exist. It may be one that could not be read, so a
+rule declares the kinds that it must see whole (`rules.registry`). Nor that the inventory is what
+the hub has: clusters may have joined since, and nothing here asks a hub.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -47,7 +58,7 @@ class RankedAddOnScore(NamedTuple):
 
 
 class NamedScorer(NamedTuple):
-    """Where the name of a scorer is written: in a score of a ranking, or in a check of moves."""
+    """A place with the name of a scorer: a score of a ranking, or a check of moves."""
 
     ranking: RankingItem
     path: FieldPath
@@ -61,7 +72,7 @@ class Context:
 
     declared: Declared
     settings: FleetRepositorySpec
-    """What the settings say; their defaults if there are none."""
+    """The settings; their defaults if there are none."""
     inventory: ClusterInventory
     scorers: Mapping[str, EffectiveScorer]
     """Every well-formed scorer by name. With source.ref, no variant is applied."""
@@ -185,9 +196,9 @@ class Context:
             yield NamedScorer(application, path, check, check.scorer)
 
     def width_of(self, score: Score) -> int | None:
-        """By how many points a score can differ between two clusters that both have it.
+        """The points by which a score can differ between two clusters that both have it.
 
-        None if what publishes it is not known.
+        It is None if its publisher is unknown.
         """
         if score.add_on is not None:
             declared = self.external_scores.of(score.add_on.resource, score.add_on.name)

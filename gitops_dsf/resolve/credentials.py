@@ -1,4 +1,4 @@
-"""Which credentials a scorer sends to which host, for the rules and for `diff`.
+"""Credentials and the hosts to which a scorer sends them, for the rules and for `diff`.
 
 Secrets are named only: nothing here reads one.
 """
@@ -35,7 +35,7 @@ They hold kubeconfigs and certificates for the hub, and image pull secrets
 
 
 class Kind(StrEnum):
-    """What a credential is. The value is the word in messages."""
+    """The kind of a credential. The value is the word in messages."""
 
     TOKEN = "token"  # noqa: S105 - a word
     PASSWORD = "password"  # noqa: S105 - a word
@@ -63,9 +63,9 @@ class Credential:
     path: FieldPath
     """FieldPath of the reference below the endpoint's section."""
     url: str = ""
-    """Where it goes, if not to the endpoint."""
+    """The URL that it is sent to, if that is not the endpoint."""
     grant: str = ""
-    """What an access token is for: two with the same grant are equal."""
+    """The grant of an access token: two with the same grant are equal."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -115,7 +115,7 @@ def credentials(
 
 
 def sent(section: str, url: str, endpoint: Iterable[Credential]) -> Iterator[Sent]:
-    """Where credentials go with requests to a base URL; nowhere if a URL cannot be parsed."""
+    """The hosts of credentials with requests to a base URL; empty if a URL cannot be parsed."""
     for credential in endpoint:
         recipient = destination(credential, section, url)
         if recipient is not None:
@@ -125,9 +125,9 @@ def sent(section: str, url: str, endpoint: Iterable[Credential]) -> Iterator[Sen
 def sent_by_hub(
     scorer: EffectiveScorer, settings: FleetRepositorySpec
 ) -> tuple[tuple[Sent, bool], ...]:
-    """Where the reconciler sends Secrets of scoring.auth that it has, for /config and /healthz.
+    """The hosts to which the reconciler sends Secrets of scoring.auth, for /config and /healthz.
 
-    With each host, whether it may get them. The reconciler sends nothing unless all may.
+    Each host comes with whether it may get them. The reconciler sends nothing unless all may.
     """
     # A scorer by query has no page.
     if not settings.reconciler.enabled or scorer.spec.scored_by_query:
@@ -150,7 +150,7 @@ def sent_by_hub(
 
 
 def destination(credential: Credential, section: str, url: str) -> Sent | None:
-    """Where a credential of an endpoint with this URL goes; None if the URL cannot be parsed."""
+    """The destination of a credential of an endpoint with this URL; None if it cannot be parsed."""
     target = credential.url or url
     host = host_of(target)
     # A rule reports such a URL. Here it must not hide the other credentials.

@@ -11,7 +11,7 @@ class ExternalScores:
     """Finds the declaration of a score by the names that a prioritizer of OCM gives it."""
 
     def __init__(self, declared: Iterable[ExternalScore]) -> None:
-        """Of two declarations of one score the first counts. A rule reports the second."""
+        """Takes the first of several declarations of one score. A rule reports the others."""
         self.by_key: dict[ScoreKey, ExternalScore] = {}
         self._names: dict[str, list[str]] = {}
         for external in declared:

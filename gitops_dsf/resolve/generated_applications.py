@@ -37,7 +37,7 @@ class Generated:
 
     @property
     def position(self) -> Position:
-        """Where the name of the Applications is written. It is looked up only for a finding."""
+        """The position of the name of the Applications. It is looked up only for a finding."""
         path = NAME_PATH
         if self.owner.document.kind == "ScoredApplication":
             path = ("spec", "application", "template", "name")

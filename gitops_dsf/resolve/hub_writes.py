@@ -1,4 +1,4 @@
-"""How often agents and the hub scorer write scores to the API server of the hub."""
+"""The rate at which agents and the hub scorer write scores to the API server of the hub."""
 
 from collections.abc import Collection, Iterable, Mapping
 

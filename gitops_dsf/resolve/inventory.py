@@ -1,4 +1,4 @@
-"""The clusters of the inventory: which ones selectors and sets match, and how series name them."""
+"""The clusters of the inventory: matches of selectors and sets, and their names in series."""
 
 from collections.abc import Iterable, Mapping
 

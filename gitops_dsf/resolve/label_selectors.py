@@ -68,7 +68,7 @@ def _invalid_term(
         )
         hint = f"write {or_text(OPERATORS)}"
         yield codes.BAD_SELECTOR.at(document.at(operator_path), message, hint)
-        # Whether values belong there is up to the operator.
+        # The operator decides whether there may be values.
         return
     if operator in {"In", "NotIn"} and not values:
         message = f"{operator} needs at least one value"

@@ -1,4 +1,4 @@
-"""Whether enough clusters are left for applications while maintenance windows are open.
+"""Capacity during maintenance windows: applications for which too few clusters are left.
 
 Sets of clusters are numbers with a bit for each cluster: thousands of sets are compared.
 """
@@ -14,12 +14,12 @@ MAX_STRANDING: Final = 10
 
 
 class Need(NamedTuple):
-    """What an application needs of the clusters."""
+    """The clusters that an application needs."""
 
     eligible: int
     """The clusters that may run it."""
     wanted: int
-    """How many clusters it needs."""
+    """The number of clusters that it needs."""
 
     def is_stranded(self, taken: int) -> bool:
         """Whether too few clusters are left for it without these."""

@@ -12,7 +12,7 @@ from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 
 
 def window_of(spec: MaintenanceSpec) -> Window:
-    """When it is open: by its schedule, or once from `start` to `end`."""
+    """The window: by its schedule, or once from `start` to `end`."""
     schedule = spec.schedule
     if schedule is not None:
         return Weekly(tuple(schedule.days), schedule.opens, schedule.closes, schedule.zone)

@@ -1,4 +1,4 @@
-"""Which variant of a MetricSource each cluster uses: the first one that selects it."""
+"""Variants of MetricSources: each cluster uses the first one that selects it."""
 
 from dataclasses import dataclass
 

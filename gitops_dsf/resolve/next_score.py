@@ -1,15 +1,15 @@
-"""What the score of a cluster can be after an edit of its scorer that leaves the raw scores alone.
+"""The next score of a cluster after an edit of its scorer that leaves the raw scores alone.
 
 A published score bounds the raw score behind it (`score_intervals`). So another scoreRange,
 deadband, defaultScore or name of the score gives each item an interval, often of one number.
 
-Guarantees: what an agent with the edited scorer publishes for the raw score of its last cycle is in
-the interval, both at once and after the next refresh. A score to which the edit does nothing stays
-as it is.
+Guaranteed: the score that an agent with the edited scorer publishes for the raw score of its last
+cycle is in the interval, both at once and after the next refresh. A score to which the edit does
+nothing stays as it is.
 
 Not guaranteed: anything about a raw score that has changed since. That includes a change that waits
-for minIntervalSeconds, and cycles that failed after the score was published. Nor what a refresh
-writes of a score to which the edit does nothing: it would write that without the edit, too.
+for minIntervalSeconds, and cycles that failed after the score was published. Nor the next refresh
+of a score to which the edit does nothing: it would be written without the edit, too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,21 +40,21 @@ class NextScore:
     """The AddOnPlacementScore of one cluster after a change, as far as it is known."""
 
     why: str
-    """What changed."""
+    """The change."""
     exists: bool
     """Whether the hub has the score under its names already, and keeps it."""
     items: Mapping[str, Interval] = field(default_factory=dict)
     others: Interval = MISSING
-    """What every other item can be."""
+    """The interval of every other item."""
     bounded: bool = True
-    """Whether the present score says something of it. If not, only its run tells."""
+    """Whether the present score limits the next one. If not, only a run shows it."""
 
     def interval(self, item: str) -> Interval:
         return self.items.get(item, self.others)
 
     @property
     def exact(self) -> bool:
-        """Whether nothing of it is open."""
+        """Whether the next score is certain."""
         return self.others.exact and all(interval.exact for interval in self.items.values())
 
 
@@ -112,9 +112,9 @@ class ScorerEdit:
     before: EffectiveScorer
     after: EffectiveScorer
     _computed: dict[int, Interval | None] = field(default_factory=dict)
-    """What the agent computes by the new map, by the published score."""
+    """The results of the agent with the new map, by the published score."""
     _followed: dict[tuple[object, ...], NextScore] = field(default_factory=dict)
-    """What follows, by the present items. Thousands of clusters share a few."""
+    """The next scores, by the present items. Thousands of clusters share a few."""
 
     @property
     def why(self) -> str:
@@ -126,7 +126,7 @@ class ScorerEdit:
         return self.before.resource_name == self.after.resource_name
 
     def next_score(self, present: PublishedScore, *, cluster: str) -> NextScore:
-        """What follows from the present score of a cluster, which an agent has published."""
+        """The next score of a cluster, from its present score, which an agent has published."""
         # Without {cluster} in the names, clusters with equal scores have equal answers.
         key = (present.names, present.values, cluster if self._names_cluster else "")
         if key not in self._followed:
@@ -136,10 +136,10 @@ class ScorerEdit:
     def next_by_results(
         self, present: PublishedScore, results: Iterable[RawResult], *, cluster: str, why: str
     ) -> NextScore | None:
-        """What follows when the raw scores behind the present score are known.
+        """The next score if the raw scores behind the present one are known.
 
-        None if they cannot be those behind it, because the base makes other items of them: results
-        are missing, or they are of another revision of the scorer.
+        It is None if they cannot be those behind it, because the base makes other items of them:
+        results are missing, or they are of another revision of the scorer.
         """
         raw_results = tuple(results)
         # A store can lag behind the hub, or hold raw scores of before the last edit.
@@ -158,7 +158,7 @@ class ScorerEdit:
         cluster: str,
         why: str,
     ) -> NextScore | None:
-        """What follows when the edited scorer has these results; None if its cycle would fail.
+        """The next score if the edited scorer has these results; None if its cycle would fail.
 
         `present` is the score of now; None if there is none, or it has expired.
         """
@@ -222,7 +222,7 @@ class ScorerEdit:
         return NextScore(why=self.why, exists=is_kept, items=items)
 
     def next_missing(self, expired: PublishedScore | None, *, cluster: str) -> NextScore | None:
-        """What follows for a cluster without a score, or with an expired one; None if it stays so.
+        """The next score of a cluster without one, or with an expired one; None if it stays so.
 
         A scorer that has given no result gives none by another map. But defaultScore is published
         where the source answers without series.

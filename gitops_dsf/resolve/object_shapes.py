@@ -1,6 +1,6 @@
-"""What an API server with the CRDs of Argo CD and OCM would refuse or drop of a copied object.
+"""Fields of copied objects that an API server with Argo CD's and OCM's CRDs would refuse or drop.
 
-The objects are plain data: anything may be there, and what is wrong is a finding.
+The objects are plain data: anything may be there, and each mistake is a finding.
 """
 
 import re
@@ -43,7 +43,7 @@ def _wrong(document: Document, problem: fields.SchemaProblem) -> Diagnostic:
 
 
 def _correction(document: Document, problem: fields.SchemaProblem) -> tuple[str, tuple[Edit, ...]]:
-    """What to write instead, and the edits where that is certain."""
+    """The correction, and its edits where it is certain."""
     path: FieldPath = problem.path
     text = document.written(path)
     # A number with a leading zero is octal to YAML 1.1, so it is left to its author. 18 digits
@@ -52,7 +52,7 @@ def _correction(document: Document, problem: fields.SchemaProblem) -> tuple[str,
         return "remove the quotes", (Edit(path, value=int(text)),)
     if problem.wanted_type == "string" and text and value_at(document.data, path) is not None:
         return f'quote it: "{text}"', (Edit(path, value=text),)
-    # Whether one entry was meant, or several in one text, is known to the author alone: no edit.
+    # Only the author knows whether one entry was meant, or several in one text: no edit.
     if problem.wanted_type == "array" and text:
         return f"write [{text}]", ()
     if problem.choices:

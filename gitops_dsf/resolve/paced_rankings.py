@@ -1,8 +1,8 @@
-"""What holds the decision of a paced application, and what its Placement tells the reconciler.
+"""Weights that hold the decision of a paced application, and the annotation for the reconciler.
 
 A paced Placement holds while the scores can never make a difference of 500 in OCM's sum: Steady has
-weight 10 and gives 1,000 to the chosen clusters, and what carries out a move takes half of that
-(docs/decisions/paced-moves.md).
+weight 10 and gives 1,000 to the chosen clusters, and the items that carry out a move take half of
+that (docs/decisions/paced-moves.md).
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ def paced_ranking(
     refuges: bool,
     verification: Verification | None = None,
 ) -> PacedRanking:
-    """What people wrote, as the annotation of the Placement says it."""
+    """The ranking that people wrote, for the annotation of the Placement."""
     terms = ranking_terms(written, scores, factor=weights.factor)
     return PacedRanking(terms, weights.steady, refuges, verification)
 
@@ -86,7 +86,8 @@ def nearest_weights(weights: Sequence[int], spans: Sequence[int]) -> tuple[int, 
         candidate = tuple(_scaled(weight, scale, largest) for weight in weights)
         if reach(candidate, spans) < HOLD_SPAN:
             holding.add(candidate)
-    # Of equally near ones always the same, so that the hint does not change between two runs.
+    # If several are equally near, always the same one is taken, so that the hint does not change
+    # between two runs.
     return min(
         holding, key=lambda candidate: (_distance(candidate, weights), candidate), default=None
     )
@@ -106,7 +107,7 @@ def _scaled(weight: int, scale: int, largest: int) -> int:
 
 
 def _distance(weights: Sequence[int], wanted: Sequence[int]) -> float:
-    """How much the proportions of two lists of weights differ."""
+    """The difference between the proportions of two lists of weights."""
     total = sum(map(abs, weights))
     wanted_total = sum(map(abs, wanted))
     return sum(

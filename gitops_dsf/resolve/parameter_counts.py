@@ -1,4 +1,4 @@
-"""How many sets of parameters a generator gives, and so how many Applications its set generates."""
+"""Sets of parameters that a generator gives: their number is that of the Applications."""
 
 from math import prod
 
@@ -18,7 +18,7 @@ def known_count(context: Context, document: Document, generator: FieldPath) -> i
 
     None if that depends on what is not in git.
     """
-    # How many parameters pass the selector depends on their values.
+    # The number of parameters that pass the selector depends on their values.
     if is_filtered(document, generator):
         return None
     content = value_at(document.data, generator)
@@ -31,7 +31,7 @@ def known_count(context: Context, document: Document, generator: FieldPath) -> i
     if kind == GENERATOR:
         return _chosen(context, document, generator)
     inner = generators(document, (*generator, "generators"), depth=1)
-    # What is further inside counts for its own parent, which is counted below.
+    # Generators further inside count for their own parent, which is counted below.
     direct = [nested for nested in inner if len(nested) == len(generator) + 3]
     counts = [known_count(context, document, nested) for nested in direct]
     if kind == "merge":

@@ -20,7 +20,7 @@ class Peer:
     owner: str
     """Scorer or MetricSource, for messages."""
     title: str
-    """Where in its document, such as `source` or `variants[0]`."""
+    """The place in its document, such as `source` or `variants[0]`."""
     source: str = ""
     """The MetricSource, if it is a variant of one."""
     section: str
@@ -40,7 +40,7 @@ class Peer:
                 yield credential, recipient
 
     def title_of(self, credential: Credential) -> str:
-        """Where a credential is written, such as `source.auth` or `variants[0].headers[1]`."""
+        """The place of a credential, such as `source.auth` or `variants[0].headers[1]`."""
         return f"{self.title}.{dotted(credential.path[:-1])}"
 
     def at(self, *path: str | int) -> Position:

@@ -1,4 +1,4 @@
-"""The scores by which a ranking orders clusters, and what a missing one does."""
+"""The scores by which a ranking orders clusters, and the effect of a missing one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class ResolvedScore:
     dimension: str
     weight: int
     span: int
-    """By how many points it can differ between two clusters. A missing score counts as 0."""
+    """The points by which it can differ between two clusters. A missing score counts as 0."""
     delay: float
     """Seconds until a measurement after a change is published, at most."""
     range: float
@@ -110,7 +110,7 @@ def publication_delay(spec: DynamicScorerSpec) -> float:
 
 
 def how_zero_wins(name: str, published: tuple[int, int], weight: int) -> str:
-    """How a cluster without the score beats clusters that have it; empty if it never does.
+    """The way in which a cluster without the score beats others; empty if there is none.
 
     `published` are its lowest and highest value. OCM counts a missing score as 0
     (docs/decisions/scheduler.md#what-the-scores-do-not-say).

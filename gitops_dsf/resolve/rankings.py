@@ -34,7 +34,7 @@ class ResolvedPlacement:
     weights: Weights
     """They give the stickiness."""
     paced: PacedRanking | None = None
-    """What people wrote, where moves are paced."""
+    """The ranking that people wrote, where moves are paced."""
     hold_weights: tuple[int, ...] = ()
     """The weights of the scores with which Steady outweighs them, where moves are paced."""
     multi_kueue: MultiKueueOrder | None = None

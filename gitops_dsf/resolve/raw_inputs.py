@@ -1,4 +1,4 @@
-"""What raw scores depend on, and where two versions of a scorer differ in that."""
+"""Inputs of raw scores, and their differences between two versions of a scorer."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ..
 
 
 def history_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
-    """Changed fields that make past raw scores useless. Items can be computed anew from them.
+    """Changed fields that make past raw scores useless. Items can be computed again from them.
 
     The history has no results where the source had no series, and names a score by its name.
     """
@@ -67,7 +67,7 @@ def _raw_inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[_In
 
 
 def _places(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[_Input]:
-    """Where the metrics come from. Credentials are not compared: they give the same answers."""
+    """The places of the metrics. Credentials are not compared: they give the same answers."""
     yield _Input("source type", before.source_type, after.source_type)
     yield _Input("source", _server(before), _server(after))
     yield _Input("headers", _plain_headers(before), _plain_headers(after))

@@ -1,4 +1,4 @@
-"""What raw Placements read and ignore, and what OCM's scheduler says of one."""
+"""Raw Placements: the fields that OCM reads or ignores, and its scheduler's verdict on one."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -23,11 +23,8 @@ The API server accepts them. The CRD of the pinned OCM has the last one, that of
 tests/hub/test_unread_fields.py searches the source of the pinned OCM.
 """
 WRITTEN_BY_THE_CRD: Final[Mapping[str, str]] = {"scoreRateLimit": "1m", "sortBy": "ClusterName"}
-"""Values of such fields that nobody may have written.
-
-The CRD of OCM 1.3 (api v1.3.0) has them as defaults, so every Placement that was copied from such
-a hub has them.
-"""
+"""Values of such fields that may not have been written by people. The CRD of OCM 1.3 (api v1.3.0)
+has them as defaults, so every Placement that was copied from such a hub has them."""
 _SCORES: Final = re.compile(r"""\.scores\(\s*["']([^"'\\]*)["']\s*\)""")
 """A call of scores() with a name that is written out."""
 
@@ -57,9 +54,10 @@ def reads_score(expression: str, resources: Collection[str]) -> bool:
 
 
 def verdict_on_any_cluster(spec: Mapping[str, Any]) -> "Verdict":
-    """What OCM decides on a hub with one cluster, which the Placement may choose.
+    """The decision of OCM on a hub with one cluster, which the Placement may choose.
 
-    So a refusal is the fault of the Placement: selectors are left out, and so is what OCM ignores.
+    So a refusal is the fault of the Placement: selectors are left out, and so are fields that OCM
+    ignores.
     """
     # Few repositories have raw Placements, and the simulator is slow to import.
     from gitops_dsf.simulator import simulate, with_defaults  # noqa: PLC0415

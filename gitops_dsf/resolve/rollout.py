@@ -1,4 +1,4 @@
-"""Which entries of spec.agent.rollout count on a cluster, and the agent's settings with them."""
+"""Entries of spec.agent.rollout that count on a cluster, and the agent's settings with them."""
 
 from collections.abc import Mapping, Sequence
 

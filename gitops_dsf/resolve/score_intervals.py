@@ -1,6 +1,6 @@
-"""What a published score says of the raw score behind it, and of what another map would publish.
+"""Intervals of raw scores behind a published score, and of scores that another map would publish.
 
-Guarantees: an interval of raw scores holds exactly the numbers that the agent maps to the given
+Guaranteed: an interval of raw scores holds exactly the numbers that the agent maps to the given
 published scores, because it is found with the agent's own function. There is no second formula
 that could round differently.
 
@@ -100,7 +100,7 @@ def _least(level: int, score_range: ScoreRange | None) -> float | None:
     if sign * map_score(MAX_RAW, score_range).value < level:
         return None
     while low < high:
-        # By places among the floats: by values it could take about 2,000 steps.
+        # The bisection is by places among the floats: by values it could take about 2,000 steps.
         middle = (low + high) // 2
         if sign * map_score(_float(middle), score_range).value >= level:
             high = middle

@@ -1,8 +1,11 @@
 """A scorer as it runs: one spec, into which the lock and a variant of the MetricSource are merged.
 
-With configSyncMode Full, a non-empty field of the lock overrides the spec. With None, only the
-spec counts. With source.ref, type, host, path and auth of the source come from a variant of the
+With configSyncMode Full, a non-empty field of the lock overrides the spec. With None, only the spec
+counts. With source.ref, type, host, path and auth of the source come from a variant of the
 MetricSource alone. Fields are named by their path below spec, such as `source.params.query`.
+
+Not guaranteed: that the spec is complete or valid. `missing` names the fields that it lacks, and
+rules judge the others.
 """
 
 from dataclasses import dataclass, replace
@@ -45,9 +48,9 @@ class EffectiveScorer:
     """
 
     declared: Item[DynamicScorer]
-    """What people wrote."""
+    """The document that people wrote."""
     spec: DynamicScorerSpec
-    """What counts. Defaults that depend on other fields are not filled in."""
+    """The spec that counts. Defaults that depend on other fields are not filled in."""
     lock: Item[ScorerLock] | None
     """The lock that is applied; None if the scorer reads no /config."""
     chosen: Variant | None = None
@@ -136,7 +139,7 @@ class EffectiveScorer:
 
     @property
     def width(self) -> int:
-        """By how many points the scores of two clusters can differ if both have one."""
+        """The points by which the scores of two clusters can differ if both have one."""
         low, high = self.published
         return high - low
 
@@ -174,10 +177,10 @@ class EffectiveScorer:
 
     @cached_property
     def source_type(self) -> str:
-        """What the agent asks: Prometheus, Kubernetes or None.
+        """The type of source that the agent asks: Prometheus, Kubernetes or None.
 
-        As it is written, else by whether there is a query, or must be one. The receiver for
-        OpenTelemetry is a Prometheus.
+        It is the one that is written, else it depends on whether there is a query, or must be one.
+        The receiver for OpenTelemetry is a Prometheus.
         """
         source = self.spec.source
         if self.is_pushed:
@@ -260,7 +263,7 @@ class EffectiveScorer:
 
     @cached_property
     def history_seconds(self) -> int:
-        """How far back the receiver's metrics must go: the range, and what the query adds to it."""
+        """The time that the receiver must keep metrics: the range, and the time the query adds."""
         added = [0]
         for part in split(self.spec.source.params.query):
             tree = check(part.text).tree
@@ -320,7 +323,7 @@ def effective(declared: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> E
                 "scoring": _merged(spec.scoring, config.scoring),
             }
         )
-    # What stands beside ref has no effect, and DSF138 says so. It must not count here either.
+    # Fields beside ref have no effect, and DSF138 says so. They must not count here either.
     if spec.source.ref is not None:
         spec = _with_source(spec, type=None, host="", path="")
     return EffectiveScorer(declared=declared, spec=spec, lock=lock)

@@ -1,4 +1,4 @@
-"""Whether several series of one scorer can end in the same item of an AddOnPlacementScore.
+"""Items of an AddOnPlacementScore in which several series of one scorer can end.
 
 Only a scorer without a scoring API can be judged: there a series is a result. A scoring API may
 answer with any number of results.
@@ -73,7 +73,7 @@ def has_single_results(scorer: EffectiveScorer) -> bool:
 def has_distinct_results(scorer: EffectiveScorer) -> bool:
     """Whether the results of a cluster certainly differ in their labels.
 
-    Of results with the same labels the agent exports only the last one as a raw score.
+    If results have the same labels, the agent exports only the last one as a raw score.
     """
     if not scorer.spec.scored_by_query or len(split(scorer.spec.source.params.query)) != 1:
         return False

@@ -1,4 +1,4 @@
-"""Which scorer runs on which cluster: selectors first, then masks."""
+"""Target clusters of scorers by the inventory: selectors first, then masks."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ def masked_clusters(mask: Mask, inventory: ClusterInventory) -> frozenset[str]:
 def target_clusters(
     scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], inventory: ClusterInventory
 ) -> dict[str, frozenset[str]]:
-    """Where each scorer with a score name runs, by selector and masks. Suspension is ignored."""
+    """The clusters of scorers with a score name, by selector and masks. Suspension is ignored."""
     # A scorer whose name is to come from a lock runs nowhere yet.
     named = {scorer.name: scorer for scorer in scorers if scorer.score_name}
     scores = {scorer.score_name for scorer in named.values()}

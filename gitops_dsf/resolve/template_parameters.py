@@ -1,7 +1,7 @@
-"""What templates of applications are given, and what they read of labels and claims.
+"""Parameters of applications' templates, and the labels and claims that templates read.
 
-A decision names clusters and says nothing about them. So what an application's templates read of
-labels and claims is rendered, for each cluster that it may run on
+A decision names clusters and has nothing else about them. So the labels and claims that an
+application's templates read are rendered, for each cluster that it may run on
 (docs/contributing/behaviour.md#templates).
 """
 
@@ -24,9 +24,9 @@ DECIDED: Final[Parameters] = {
     "reason": Value("text", 1024),
     "server": Value("text", 1024),
 }
-"""What the generator gives of a decision, and how many characters it may have."""
+"""The parameters that the generator gives for a decision, each with its maximum of characters."""
 GIVEN: Final[Parameters] = {**DECIDED, "labels": Value("texts", 63), "claims": Value("texts", 1024)}
-"""What the templates of a ScoredApplication are given."""
+"""The parameters of a ScoredApplication's templates."""
 _TEMPLATED: Final = ("syncPolicy", "ignoreDifferences", "info", "template")
 """Fields of an application beside its sources that Argo CD reads as templates."""
 _RUNS: Final = frozenset({Trouble.DIFFERS, Trouble.UNSURE})
@@ -85,9 +85,9 @@ def read_of_clusters(
 def cluster_parameters(
     context: Context, application: Item[ScoredApplication]
 ) -> tuple[ClusterParameters, ...]:
-    """What the templates of an application read of each cluster that it may run on, sorted by name.
+    """The labels and claims that an application's templates read of each cluster, sorted by name.
 
-    Empty if they read nothing. A text is empty where a cluster lacks it.
+    It is empty if they read nothing. A text is empty where a cluster lacks it.
     """
     ranking = context.ranking_of(application)
     read: set[TextRead] = set()

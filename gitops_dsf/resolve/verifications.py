@@ -1,4 +1,4 @@
-"""What the Placement of a paced application says about the verification of its moves."""
+"""The verification of moves in the annotation of a paced application's Placement."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 def verification_of(
     application: ScoredApplication, variants: Mapping[str, tuple[EffectiveScorer, ...]]
 ) -> Verification | None:
-    """How the moves of an application with checks are verified; None if a reference is invalid.
+    """The verification of an application with checks; None if a reference is invalid.
 
     `variants` are all scorers by name, each with the variants of its MetricSource.
     """
@@ -38,7 +38,7 @@ def verification_of(
 def verified_by(
     check: MoveCheck, variants: Mapping[str, tuple[EffectiveScorer, ...]]
 ) -> VerifiedBy | None:
-    """What the reconciler compares for a check; None if its reference is invalid."""
+    """The comparison that the reconciler makes for a check; None if its reference is invalid."""
     forms = variants.get(check.scorer)
     if not forms or not forms[0].score_name:
         return None
@@ -72,7 +72,7 @@ def digest_of(written: Iterable[Authored]) -> str:
 def _revision(
     application: ScoredApplication, variants: Mapping[str, tuple[EffectiveScorer, ...]]
 ) -> str:
-    """What ends the holds of an application when it changes: the application and its scorers."""
+    """A digest of the application and its scorers: when it changes, holds end."""
     spec = application.spec
     names = {check.scorer for check in spec.moves.verify}
     names.update(score.scorer for score in spec.scores if score.scorer is not None)

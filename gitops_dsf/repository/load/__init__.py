@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 ParsedFiles = dict[tuple[str, str], Parsed]
-"""What is in files that were parsed, by path and text."""
+"""The content of files that were parsed, by path and text."""
 
 _MAX_LISTED: Final = 5
 _LOST: Final = frozenset({codes.ABSENT.id, codes.CHANGED_BY_GIT.id})
@@ -45,7 +45,7 @@ class Loaded:
         """Raises RepositoryError if git has sources that could not be read.
 
         It is for programs that go on where a document is broken: without those sources, a
-        repository looks like one from which somebody removed them.
+        repository looks as if they had been removed.
         """
         lines: list[str] = []
         for finding in self.diagnostics:

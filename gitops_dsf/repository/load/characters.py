@@ -61,7 +61,7 @@ def _spans(text: str, start: int, end: int, style: str) -> list[tuple[int, int]]
 
 
 def _width(text: str, index: int, style: str) -> tuple[int, bool]:
-    """How many source characters the character at an index uses, and whether it is white space."""
+    """The number of source characters of the character at an index, and whether it is blank."""
     character = text[index]
     if style == "'" and text.startswith("''", index):
         return 2, False

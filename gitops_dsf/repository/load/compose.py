@@ -20,11 +20,11 @@ MAX_DEPTH: Final = 64
 """Levels of nested mappings and lists, far below those that crash the composer."""
 
 _ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]")
-"""What every alias matches, and some other text."""
+"""A pattern that matches every alias, and some other text."""
 
 
 class Refusal(NamedTuple):
-    """Why a text is not composed."""
+    """The reason why a text is not composed."""
 
     code: FindingCode
     mark: Any
@@ -37,8 +37,8 @@ class _Composer(CParser):
     """PyYAML's parser, without its resolution of tags.
 
     The binding asks its subclass for the tag of each node. Here no node gets one, because
-    `load.scalar` reads plain texts, and the style tells what is quoted. `"".format` returns an
-    empty text for any arguments, and a builtin is called faster than a method.
+    `load.scalar` reads plain texts, and the style shows which texts are quoted. `"".format` returns
+    an empty text for any arguments, and a builtin is called faster than a method.
     """
 
     resolve = descend_resolver = ascend_resolver = "".format

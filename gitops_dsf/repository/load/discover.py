@@ -19,14 +19,14 @@ from gitops_dsf.repository.safefolder import FileTooLargeError, NotRegularError,
 
 MEBIBYTE: Final = 1024 * 1024
 MAX_FILE_BYTES: Final = 8 * MEBIBYTE
-"""Of one file. 2,000 clusters with claims in one file have about 2 MiB."""
+"""Upper limit of one file. 2,000 clusters with claims in one file have about 2 MiB."""
 MAX_TOTAL_BYTES: Final = 128 * MEBIBYTE
-"""Of all files together."""
+"""Upper limit of all files together."""
 
 _EXPECTED_SUFFIXES: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
 """Lower-case endings of files that people may expect to be read."""
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
-"""How the file begins that Git LFS commits in place of another."""
+"""The beginning of a file that Git LFS commits in place of another one."""
 
 
 class SourceFiles(NamedTuple):
@@ -154,9 +154,9 @@ def _read(folder: SafeFolder, root: Path, name: str) -> bytes | Diagnostic:
 
 
 def _link_finding(link: Path, root: Path, position: Position) -> Diagnostic | None:
-    """What is wrong with a symbolic link; None if it leads to a file of the repository.
+    """The finding about a symbolic link; None if it leads to a file of the repository.
 
-    A link out of the repository would read what no reviewer of the repository sees.
+    A link out of the repository would read content that no reviewer of the repository sees.
     """
     if not link.exists():
         hint = "remove it, or commit the file itself"

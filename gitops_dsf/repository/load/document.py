@@ -30,13 +30,13 @@ class AmbiguousValue:
     path: FieldPath
     position: Position
     text: str
-    """As it was written."""
+    """The text as it was written."""
     readings: tuple[str, ...]
-    """What it may mean if text is not meant."""
+    """The other meanings of the text, if it is not meant as text."""
 
 
 class _Place(NamedTuple):
-    """Where a path leads in a composed document."""
+    """The place in a composed document that a path leads to."""
 
     node: Node
     """The deepest node on the path that exists."""
@@ -54,7 +54,7 @@ class Document:
     text: str
     """The part of the file that contains the document, from its `---` or the start of the file."""
     first_line: int
-    """How many lines of the file come before that part."""
+    """The number of lines of the file before that part."""
     index: int
     """The index of the document in that part. It is above 0 only after a `...` line."""
     data: dict[str, Any]

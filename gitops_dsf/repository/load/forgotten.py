@@ -21,11 +21,11 @@ _OTHER_FOLDERS: Final = frozenset(
 )
 """Folders that hold objects of ours, or have names like ours, for good reasons."""
 _MAX_FILES: Final = 20
-"""How many files of a folder are looked into."""
+"""Upper limit of files that are read in one folder."""
 _MAX_ENTRIES: Final = 500
-"""How many entries of a folder, with those below it, are listed."""
+"""Upper limit of entries of a folder, with those below it, that are listed."""
 _MAX_BYTES: Final = 65_536
-"""How much of a file is read."""
+"""The number of bytes that are read of a file."""
 _OURS: Final = re.compile(
     rb"^apiVersion: *[\"']?"
     rb"(?:gitops-dsf\.io|(?:dynamic-scoring|cluster)\.open-cluster-management\.io)/",
@@ -53,7 +53,7 @@ def forgotten(root: Path) -> Iterator[Diagnostic]:
 
 
 def _hint(file: Path) -> str:
-    """What to do with a file beside the source folders; empty if it is none of ours."""
+    """The hint for a file beside the source folders; empty if it is none of ours."""
     if difflib.get_close_matches(file.name.lower(), [SETTINGS_FILE], n=1, cutoff=0.85):
         return f"did you mean {SETTINGS_FILE}?"
     destinations = _destinations(file)
@@ -66,9 +66,9 @@ def _hint(file: Path) -> str:
 
 
 def _destinations(file: Path) -> list[str]:
-    """Where the documents of ours in a file belong, by their kinds: folders, or the settings file.
+    """The destinations of our documents in a file, by their kinds: folders, or the settings file.
 
-    One for each document. A file that cannot be read holds none.
+    There is one for each document. A file that cannot be read holds none.
     """
     try:
         with file.open("rb") as stream:

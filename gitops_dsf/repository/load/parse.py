@@ -3,6 +3,10 @@
 The text is split at `---` lines first, so that a mistake affects only its document. YAML forbids
 `---` at the start of a line inside of any value (YAML 1.2.2, section 9.1.2), so the split is always
 right.
+
+Guaranteed: a mistake in one document is a finding at its line, and the other documents are read
+anyway. The number and the size of documents are bounded before they are parsed. Not guaranteed:
+that the content means anything. Kinds and fields are checked by `repository.model`.
 """
 
 import re
@@ -22,10 +26,10 @@ from gitops_dsf.repository.load.syntax_error import TEMPLATE, explain
 from gitops_dsf.wording import shortened
 
 MAX_DOCUMENTS: Final = 10_000
-"""Of one file."""
+"""Upper limit of the documents of one file."""
 MAX_DOCUMENT_BYTES: Final = 1_500_000
-"""Of one document. The store of Kubernetes takes 1.5 MB in one object (etcd, --max-request-bytes).
-"""
+"""Upper limit of the bytes of one document. The store of Kubernetes takes 1.5 MB in one object
+(etcd, --max-request-bytes)."""
 MAX_BROKEN: Final = 20
 """Malformed documents that are reported per file, so that a binary file does not hide other
 findings.
@@ -243,7 +247,7 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
             constructor = Constructor(position_of=position_of)
             data = constructor.construct(root)
             diagnostics += constructor.listed.all()
-            # An empty document is a null that nobody wrote; one that is written is a mistake.
+            # An empty document is a null that was not written; one that is written is a mistake.
             if data is None and root.value == "":
                 continue
             start = position_of(root.start_mark.line, root.start_mark.column)
@@ -275,7 +279,7 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
 
 
 def _refusal(text: str, position_of: _PositionOf) -> Diagnostic | None:
-    """Why a part is not parsed at all; None if it is."""
+    """The reason why a part is not parsed at all; None if it is."""
     if len(text) > MAX_DOCUMENT_BYTES:
         size = len(text.encode())
         return codes.SIZE.at(
@@ -300,7 +304,7 @@ def _refusal(text: str, position_of: _PositionOf) -> Diagnostic | None:
 
 
 def _name_position(root: Node, position_of: _PositionOf) -> Position | None:
-    """Where the value of metadata.name is in a composed document; None if there is none."""
+    """The position of metadata.name's value in a composed document; None if there is none."""
     for key, value in root.value:
         if key.value == "metadata" and isinstance(value, MappingNode):
             for inner_key, name in value.value:

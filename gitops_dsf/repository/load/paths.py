@@ -1,4 +1,4 @@
-"""Which paths of a repository the reader reads, and which folder belongs to a kind."""
+"""Paths of a repository that the reader reads, and the folder of each kind."""
 
 from typing import Final
 
@@ -21,7 +21,8 @@ FOLDER_OF_KIND: Final = {
     "ScoredPlacement": "apps",
     "ScorerLock": "locks",
 }
-"""By kind. Folders have a meaning: code owners review by them, and programs write into locks/."""
+"""The folder of each kind. Folders have a meaning: code owners review by them, and programs write
+into locks/."""
 
 
 def is_source(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Finds values in plain data, as YAML and JSON have it, by the path of field names and indices."""
+"""Values in plain data, as YAML and JSON have it, found by a path of field names and indices."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,10 @@
 """Explains libyaml's error messages to people who write YAML.
 
 libyaml says what its state machine expected, and often at a place many lines below the mistake. So
-the text around the error is searched for what people do: a tab, a template, an open quote.
+the text around the error is searched for common mistakes: a tab, a template, an open quote.
+
+Not guaranteed: that the explanation is the cause. If no common mistake is recognised, libyaml's own
+message and position are reported.
 """
 
 import re
@@ -93,7 +96,7 @@ _NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010
 
 
 class SyntaxMistake(NamedTuple):
-    """What is wrong, and its 0-based line and column in the parsed text."""
+    """The explanation of a mistake, and its 0-based line and column in the parsed text."""
 
     line: int
     column: int

@@ -1,4 +1,4 @@
-"""What people write: one pydantic model per authored kind.
+"""The authored kinds of a fleet repository: one pydantic model for each.
 
-Strict types, no unknown fields, no I/O, no cross-object rules.
+They have strict types and no unknown fields. They do no I/O, and have no rules between objects.
 """

@@ -1,4 +1,8 @@
-"""The sections of gitops-dsf.yaml about the programs that score: agent and hubScorer."""
+"""The sections of gitops-dsf.yaml about the programs that score: agent and hubScorer.
+
+A value is checked here only on its own; rules about images, pods and proxies are in
+`resolve.rules`. The docstrings are the descriptions in the schemas.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self

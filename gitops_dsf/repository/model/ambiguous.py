@@ -1,7 +1,7 @@
-"""Says what to write in place of a scalar that YAML parsers read differently.
+"""Hints for scalars that YAML parsers read differently.
 
 Examples are `on` and `017`. The reader does not know which type a field takes, so its findings name
-every reading. Here the model of the document narrows them to what the field accepts.
+every reading. Here the model of the document narrows them to those that the field accepts.
 """
 
 from collections.abc import Iterable
@@ -60,7 +60,7 @@ def _hint(document: Document, ambiguous: AmbiguousValue) -> dict[str, Any]:
     values = list(map(resolve_plain, ambiguous.readings))
     readings = [value for value in values if isinstance(value, (int, float))]
     if readings and all(is_switch if isinstance(value, bool) else is_number for value in readings):
-        # What can mean two numbers is for its author to decide.
+        # If a value can mean two numbers, only its author can decide.
         edits = (Edit(path, value=readings[0]),) if len(readings) == 1 else ()
         return {"hint": f"write {' or '.join(ambiguous.readings)}", "edits": edits}
     if is_switch:

@@ -1,4 +1,4 @@
-"""What all authored kinds have in common: strict fields, names, metadata and label selectors."""
+"""Common parts of all authored kinds: strict fields, names, metadata and label selectors."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self

@@ -60,7 +60,7 @@ class Item(Generic[T_co]):
         return self.document.position
 
     def at(self, *path: str | int) -> Position:
-        """Where the value at a path is written; the nearest parent that exists if it is absent."""
+        """The position of the value at a path, or of the nearest parent if it is absent."""
         return self.document.at(path)
 
     def inside(self, path: FieldPath, offset: int) -> Position:

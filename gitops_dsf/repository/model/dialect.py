@@ -1,4 +1,4 @@
-"""Spellings of the blog post and of the first enhancement text.
+"""Older spellings, from the blog post and from the first text of the enhancement.
 
 `validate` reports them, and `validate --fix` rewrites them.
 
@@ -18,7 +18,7 @@ from gitops_dsf.repository.model.field_model import field_names, model_at
 from gitops_dsf.wording import did_you_mean
 
 CHOSEN_INTERVAL_SECONDS: Final = 60
-"""What `validate --fix` writes where the blog post's scorer has no interval."""
+"""The interval that `validate --fix` writes where the blog post's scorer has none."""
 
 _VALUES: Final[dict[FieldPath, tuple[str, ...]]] = {
     ("spec", "configSyncMode"): ("Full", "None"),
@@ -36,7 +36,7 @@ class Dialect(NamedTuple):
     message: str
     hint: str
     edits: tuple[Edit, ...] = ()
-    """What the hint says; none if somebody has to decide."""
+    """The edits of the hint; none if a person has to decide."""
     replaces: tuple[FieldPath, ...] = ()
     """Paths that the right spelling fills. If they are missing, that is not a further mistake."""
     severity: Severity = Severity.ERROR
@@ -109,7 +109,7 @@ def _endpoints(spec: dict[str, Any]) -> Iterator[Dialect]:
             continue
         path: FieldPath = ("spec", section, "endpoint")
         moves = [Edit((*path, name), to=("spec", section, name)) for name in endpoint]
-        # Where both spellings are there, nobody but the author knows which one is meant.
+        # If both spellings are there, only the author knows which one is meant.
         clash = any(name in spec[section] for name in endpoint)
         message = f"{section}.endpoint is the spelling of an older text"
         hint = f"write its fields ({', '.join(endpoint)}) directly below {section}"

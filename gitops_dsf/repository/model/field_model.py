@@ -1,4 +1,4 @@
-"""Finds the model and the docstring that describe a field, and where an unknown field belongs."""
+"""Finds the model and the docstring that describe a field, and the place of an unknown field."""
 
 import ast
 import inspect
@@ -50,7 +50,7 @@ def field_at(model: type[BaseModel], path: FieldPath) -> Any:  # noqa: ANN401 - 
 
 
 def refusal(model: type[BaseModel], path: FieldPath, text: str) -> ErrorDetails | None:
-    """Why the field at a path does not take a text; None if it does, or without a model."""
+    """The reason why the field at a path takes no text; None if it does, or without a model."""
     owner = model_at(model, path[:-1])
     python_names: dict[str | int, str] = {}
     if owner is not None:

@@ -24,11 +24,11 @@ class FieldRule:
     """
 
     message: str
-    """What schemas say of it."""
+    """The message in schemas."""
     says: str = ""
-    """What `validate` says of an object, formatted with that; the message when empty."""
+    """The message of `validate` about an object, formatted with it; if empty, `message` is used."""
     holds: Callable[[Any], bool] | None = None
-    """Whether an object keeps the rule; None where a validator of the model says more."""
+    """Whether an object keeps the rule; None where a validator of the model gives more detail."""
     path: tuple[str, ...] = ()
     """Leads from the object to the field that is wrong."""
     cel: str = ""

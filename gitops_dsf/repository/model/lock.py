@@ -1,4 +1,4 @@
-"""locks/*.yaml: the accepted /config of a scorer. Programs write it."""
+"""Locks, locks/*.yaml: the accepted /config of a scorer. Programs write them."""
 
 from typing import Annotated, Literal
 

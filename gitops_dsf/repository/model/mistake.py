@@ -1,7 +1,10 @@
 """Explains pydantic's errors to people who write YAML, at the line that is wrong.
 
 pydantic reports each branch of a union, and names types of Python. People get one finding for each
-place, with the types of YAML and what to write.
+place, with the types of YAML and a text to write instead.
+
+Guaranteed: each error becomes a finding with a position in the document, and nothing of pydantic's
+own words is shown. An edit is offered only where the value to write is certain.
 """
 
 import re
@@ -64,14 +67,14 @@ _PATTERNS: Final = {
     PLACEMENT_REFERENCE: "the name of a Placement, or namespace/name",
     r"^([1-9][0-9]?|100)%$": "a percentage from 1% to 100%, or a whole number without quotes",
 }
-"""What the texts of a field are, by their regular expression."""
+"""Descriptions of the texts that a field takes, by their regular expression."""
 _DURATIONS: Final = frozenset({"interval", "range", "step"})
 """Fields in seconds, which people also write as durations of PromQL."""
 _POINTS: Final = frozenset({"stickiness", "demand", "deadband", "outputMin", "outputMax"})
 """Fields in score points, which people also write as percentages: a score has at most 100 points.
 """
 _DURATION: Final = r"([0-9]{1,9}[smhdw])+"
-"""As PromQL writes durations."""
+"""The pattern of durations as PromQL writes them."""
 _REMOVED: Final[Mapping[tuple[str | int, ...], str]] = {
     ("FleetRepository", "spec", "reconciler", "suspend"): (
         "each agent backs off by itself from a scoring API that fails"
@@ -114,7 +117,7 @@ _RULES: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
     "less_than_equal": lambda context: f"{context['le']} or less",
     "finite_number": lambda _: "a finite number",
 }
-"""What a value must be, of pydantic's type of the error, made of the error's context."""
+"""The rule that a value breaks, by pydantic's type of the error, from the error's context."""
 
 
 def explain(
@@ -154,7 +157,7 @@ def written_path(error: ErrorDetails, data: Any) -> FieldPath:  # noqa: ANN401 -
 
 
 def wanted_text(model: type[BaseModel], path: FieldPath, text: str) -> str:
-    """What to write, if the field does not take a text; empty if it does."""
+    """The hint if the field does not take a text; empty if it does."""
     error = refusal(model, path, text)
     return "" if error is None else f"write {_rule(error)}"
 
@@ -259,7 +262,7 @@ def _wrong_type(
 
 
 def _rule(error: ErrorDetails) -> str:
-    """What the value must be: `at least one item`."""
+    """The rule for the value: `at least one item`."""
     rule = _RULES.get(error["type"])
     if rule is None:
         return error["msg"].removeprefix("Input should be ")
@@ -269,7 +272,7 @@ def _rule(error: ErrorDetails) -> str:
 def _mend(
     types: list[str], path: FieldPath, value: object, written: str
 ) -> tuple[str, str | int | bool | None]:
-    """What to write for a value of the wrong type, and that value; nothing if it is not certain."""
+    """The hint for a value of the wrong type, and the right value; empty if it is not certain."""
     name = str(path[-1]) if path else ""
     if "text" in types and isinstance(value, (int, float, bool)):
         return f'quote it: "{written}"', written
@@ -287,7 +290,7 @@ def _mend(
 
 
 def _list_of(model: type[BaseModel], path: FieldPath, value: object) -> str:
-    """How to write a list of the one item that is there; empty if the list takes no such item."""
+    """The hint to write a list of the one item that is there; empty if that is not valid."""
     name = path[-1]
     first_item = (*path, 0)
     fields = model_at(model, first_item)
@@ -303,7 +306,7 @@ def _list_of(model: type[BaseModel], path: FieldPath, value: object) -> str:
 
 
 def _object_for(model: type[BaseModel], path: FieldPath, *, value: bool) -> str:
-    """What to write in place of `true` or `false` for a section that has fields."""
+    """The hint in place of `true` or `false` for a section that has fields."""
     name = path[-1]
     # `false` says that the part is not wanted, which is what leaving it out says.
     if not value:
@@ -326,7 +329,7 @@ def _without_percent(model: type[BaseModel], path: FieldPath, value: str) -> str
 
 
 def _addition(model: type[BaseModel], path: FieldPath) -> str:
-    """What to add: one of the allowed values, or the field's description."""
+    """The text to add: one of the allowed values, or the field's description."""
     for kind in scalar_types(field_at(model, path)):
         if get_origin(kind) is Literal:
             values = " or ".join(map(str, get_args(kind)))
@@ -358,7 +361,7 @@ def _refused(value: object) -> str:
 
 
 def _kind(value: object, written: str = "") -> str:
-    """What a value is: `the number 5`. `written` is its text in the document."""
+    """The kind of a value: `the number 5`. `written` is its text in the document."""
     match value:
         case None:
             return "empty"

@@ -1,4 +1,4 @@
-"""How clusters are chosen by scores: what ScoredApplication and ScoredPlacement share."""
+"""Choice of clusters by scores: the fields that ScoredApplication and ScoredPlacement share."""
 
 from typing import Annotated, Final, Literal, Self
 

@@ -1,7 +1,8 @@
-"""spec.reconciler and spec.pace of gitops-dsf.yaml.
+"""The sections spec.reconciler and spec.pace of gitops-dsf.yaml.
 
-The first is the reconciler's Deployment on the hub, and what it may do; by the second it admits
-moves.
+The first has the reconciler's Deployment on the hub and its rights; by the second the reconciler
+admits moves. A value is checked here only on its own, and rules between fields are in
+`resolve.rules`. The docstrings are the descriptions in the schemas.
 """
 
 from typing import Annotated, Literal, Self

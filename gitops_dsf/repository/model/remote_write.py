@@ -1,4 +1,4 @@
-"""How raw scores get from managed clusters to a central store."""
+"""Remote write: the way of raw scores from managed clusters to a central store."""
 
 from typing import Annotated, Final, Self
 

@@ -1,4 +1,8 @@
-"""gitops-dsf.yaml: how this repository is rendered and delivered."""
+"""The settings of a repository, gitops-dsf.yaml: rendering and delivery.
+
+A value is checked here only on its own or against its neighbours; rules about other objects are in
+`resolve.rules`. The docstrings are the descriptions in the schemas.
+"""
 
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal, Self
@@ -25,7 +29,7 @@ from gitops_dsf.repository.model.reconciler import Pace, Reconciler
 from gitops_dsf.urls.git import GIT_URLS, PUSHABLE, browsed_branch, git_fault
 
 DECISION_READERS: Final = ("argocd-applicationset-controller", "argocd-server")
-"""As Argo CD's own manifests name them."""
+"""The ServiceAccounts as Argo CD's own manifests name them."""
 MAX_SHARDS: Final = 100
 """works-NN has two digits."""
 
@@ -239,7 +243,7 @@ class FleetRepositorySpec(Authored):
             )
 
     def _push_mistakes(self) -> Iterator[FieldError]:
-        """What the reconciler cannot push to, or where it cannot open pull requests."""
+        """Mistakes about branches and forges for pushes and pull requests of the reconciler."""
         reconciler = self.reconciler
         if reconciler.uses_git and self.git.target_revision == "HEAD":
             yield FieldError(

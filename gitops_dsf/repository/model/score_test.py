@@ -1,4 +1,8 @@
-"""ScoreTest: given some results of scorers, which scores and decisions are expected."""
+"""ScoreTest: results of scorers that are given, and the scores and decisions that are expected.
+
+Only the notation is checked here; `resolve.rules.score_tests` checks the names, and `scoretests`
+runs the tests. The docstrings are the descriptions in the schemas.
+"""
 
 import re
 from typing import Annotated, ClassVar, Final, Literal

@@ -1,4 +1,9 @@
-"""ScoredApplication, a kind of apps/: it runs on the clusters with the best scores."""
+"""ScoredApplication, a kind of apps/: it runs on the clusters with the best scores.
+
+A document is checked here on its own. Not guaranteed: that the scorers exist, that a cluster is
+eligible, or that Argo CD accepts the sources; rules in `resolve.rules` check these. The docstrings
+are the descriptions in the schemas.
+"""
 
 import re
 from typing import Annotated, Any, Final, Literal

@@ -1,6 +1,8 @@
-"""DynamicScorer: which metrics are read, how they are scored, where scores are published.
+"""DynamicScorer: the metrics that are read, their scoring, and the scores that are published.
 
-It has upstream's fields and ours.
+It has upstream's fields and ours. A document is checked here on its own. Not guaranteed: that the
+scorer is complete, because a lock or a MetricSource may have fields that it lacks
+(`resolve.scorer`). The docstrings are the descriptions in the schemas.
 """
 
 from typing import Annotated, Any, Final, Literal, Self

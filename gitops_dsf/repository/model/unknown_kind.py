@@ -27,13 +27,14 @@ _ELSEWHERE: Final = {
     ),
     "Kustomization": "the sources of a fleet repository are read as they are; remove it",
 }
-"""What to do with objects of kinds that people know from elsewhere."""
+"""Hints for objects of kinds that people know from elsewhere."""
 _PASSED_OVER: Final = (
     "nothing is rendered for it: keep it in another repository, or in a folder that is not read"
 )
 _OUR_GROUPS: Final = tuple(f"{version.partition('/')[0]}/" for version in (DSF_API, PRODUCT_API))
 _ALIKE: Final = 0.85
-"""How similar a name must be, from 0 to 1. DynamicScore, ManagedClustr and Placment are."""
+"""The similarity that a name must have, from 0 to 1. DynamicScore, ManagedClustr and Placment have
+it."""
 
 
 def unknown_kind(document: Document) -> Diagnostic:
@@ -63,7 +64,7 @@ def unknown_kind(document: Document) -> Diagnostic:
     hint = _ELSEWHERE.get(document.kind) or (f"did you mean {meant}?" if meant else "")
     is_name_of_kind = re.fullmatch("[A-Z][A-Za-z0-9]*", document.kind) is not None
     is_ours = document.api_version.startswith(_OUR_GROUPS)
-    # A List holds objects that would be lost; other kinds of Kubernetes are somebody else's.
+    # A List has objects that would be lost; other kinds of Kubernetes belong to other programs.
     if meant or not is_name_of_kind or document.kind == "List" or is_ours:
         similar = did_you_mean(document.kind, [kind for _, kind in KINDS])
         hint = hint or similar or f"known kinds: {_known()}"

@@ -1,4 +1,16 @@
-"""Validates documents: kinds, fields and types. Reports each mistake at its line."""
+"""Validates documents: kinds, fields and types. Reports each mistake at its line.
+
+Each document is judged on its own. Fields that an API server adds, and fields without a value,
+count as absent, as in Kubernetes.
+
+Guaranteed: a mistake never raises, and the other documents are validated anyway. An object that
+cannot be read is in `Declared.left_out`, so that no rule takes it for one that does not exist. A
+place with a finding of the loader gets no second one. The number of findings of a document and of
+all is bounded; the others are counted.
+
+Not guaranteed: anything about several objects, except that no two of a kind have one name.
+References, hosts and expressions are checked by `resolve.rules`.
+"""
 
 import re
 from collections import defaultdict
@@ -67,7 +79,7 @@ def declare(loaded: Loaded) -> Declared:
     left_out: set[tuple[str, str]] = set()
     for finding in loaded.diagnostics:
         if finding.code in _UNREADABLE:
-            # Whatever the file holds, its folder says of which kinds it is.
+            # Even if the file cannot be read, its folder shows of which kinds it is.
             left_out |= {(kind, "") for kind in _kinds_of(finding.position.file)}
     for document in loaded.documents:
         model = KINDS.get((document.api_version, document.kind))

@@ -1,6 +1,6 @@
 """Finds files whose content git changes on the way to a commit, by its attributes.
 
-What is validated must be what is committed: Argo CD clones what git has.
+The validated content must be the committed content: Argo CD clones the commit.
 """
 
 import shlex

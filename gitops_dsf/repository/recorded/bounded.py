@@ -1,4 +1,4 @@
-"""Bounds the number of findings that say the same of many files."""
+"""Bounds the number of equal findings about many files."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What git lists: the entries of an index or of a commit."""
+"""Entries of an index or of a commit, as git lists them."""
 
 from dataclasses import dataclass
 from typing import Final

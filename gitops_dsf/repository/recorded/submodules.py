@@ -1,4 +1,4 @@
-"""Finds what submodules of a fleet have, and what of it is not in their folders.
+"""Finds the sources of a fleet in submodules, and those that are not in their folders.
 
 Git has only a commit in place of the folder of a submodule. Its sources are those of that commit,
 whatever is checked out in the folder.
@@ -113,7 +113,7 @@ def _registered(repository: Repository, commit: str | None) -> set[str]:
 
 
 def _hint(repository: Repository, inner: Repository, entry: Entry) -> str:
-    """What to do about files that a filled submodule lacks. `_FILE` stands for the name of one."""
+    """The hint about files that a filled submodule lacks. `_FILE` stands for the name of one."""
     name = shlex.quote(entry.path)
     git = git_command(repository.directory)
     git_inside = git_command(inner.directory)

@@ -131,7 +131,8 @@ def _not_here(repository: Repository, revision: str) -> str:
             f"the revision {revision} is not in {clone}; run `{fetch}`, or write all"
             f" {_WHOLE_IDS[0]} digits of a commit, or {alternative}"
         )
-    # A clone of one branch does not store others when it fetches them, unless it is told where.
+    # A clone of one branch does not store other branches when it fetches them, unless a refspec
+    # names the destination.
     command = f"{fetch} {branch.name}:refs/remotes/{remote_branch}"
     if remote_branch == revision:
         return f"the revision {revision} is not in {clone}; run `{command}`, or {alternative}"

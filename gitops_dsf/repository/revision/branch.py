@@ -26,7 +26,7 @@ class Branch:
 
     @property
     def committed(self) -> float:
-        """When the commit was made, in seconds since 1970. Raises RevisionError."""
+        """The time when the commit was made, in seconds since 1970. Raises RevisionError."""
         return float(self.repository.text("show", "--no-patch", "--format=%ct", self.commit))
 
     def contents(self, *, suffixes: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
@@ -56,9 +56,10 @@ def find_branch(directory: Path, name: str) -> Branch | None:
 
 
 def fetch_branch(directory: Path, name: str, *, seconds: float | None = None) -> str:
-    """Brings the remote's branch into the clone, as a branch of the remote, within so many seconds.
+    """Brings the remote's branch into the clone, as a branch of the remote, within a time limit.
 
-    Returns why that was not possible, in one line; empty if it was. Raises RevisionError.
+    Returns the reason why that was not possible, in one line; empty if it was. Raises
+    RevisionError.
     """
     if not REF_NAME.fullmatch(name):
         raise RevisionError(f"{name!r} is not the name of a branch")
@@ -67,7 +68,7 @@ def fetch_branch(directory: Path, name: str, *, seconds: float | None = None) ->
     if not remotes:
         return "this clone has no remote"
     remote = preferred(remotes)
-    # The plus sign takes a branch that was written anew: that of snapshots has a short history.
+    # The plus sign takes a branch that was replaced: that of snapshots has a short history.
     refs = f"+refs/heads/{name}:refs/remotes/{remote}/{name}"
     options = ("--quiet", "--no-tags", *repository.as_shallow)
     try:

@@ -156,7 +156,7 @@ def _check(name: str) -> None:
 def _is_needed(entry: Entry, path: str) -> bool:
     """Whether the reader may look at a file: at YAML, and at every symbolic link.
 
-    The rendered tree is not needed, because it is made anew from the sources.
+    The rendered tree is not needed, because it is rendered again from the sources.
     """
     if path.partition("/")[0] == _RENDERED:
         return False

@@ -1,4 +1,4 @@
-"""Edits YAML files that people wrote. Knows no kind and no stage."""
+"""Edits YAML files that people wrote, without knowing their kinds."""
 
 from gitops_dsf.repository.yamledit.mirror import alike, mirror, owned
 from gitops_dsf.repository.yamledit.yamlfile import YamlFile, appended, written

@@ -20,7 +20,7 @@ class _LostLine(NamedTuple):
 
     old_index: int
     new_index: int
-    """Where the line would be in the new text."""
+    """The index of the line in the new text."""
 
 
 def with_comments_of(old: str, new: str) -> str:
@@ -73,7 +73,7 @@ def _lost_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[_LostLi
 
 
 def _destination(index: int, line: str, below: str, kept: Sequence[str]) -> tuple[int, str]:
-    """Where a comment comes back, and its indentation.
+    """The place where a comment comes back, and its indentation.
 
     It is above the line that it stood above, if that moved.
     """

@@ -160,7 +160,7 @@ def _by_identity(value: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whateve
 
 
 def _identity(member: Mapping[str, Any]) -> str:
-    """What tells a claim or a taint from the others of its list; empty for other objects."""
+    """The identity of a claim or a taint in its list; empty for other objects."""
     if member.get("name"):
         return str(member["name"])
     # A cluster may have the same taint with several effects.

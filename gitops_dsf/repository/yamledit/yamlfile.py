@@ -1,6 +1,6 @@
 """Edits a YAML file that people wrote, in place, and keeps its comments, quotes and indentation.
 
-Guarantees: a document that is not edited stays byte for byte. Not guaranteed: that each line of an
+Guaranteed: a document that is not edited stays byte for byte. Not guaranteed: that each line of an
 edited document does; ruamel.yaml writes it with one style of indentation.
 """
 
@@ -125,7 +125,7 @@ class _Parsed(NamedTuple):
     emitter: YAML
     content: Any
     text: str
-    """What the emitter writes before any edit."""
+    """The text that the emitter writes before any edit."""
 
 
 class _Document:
@@ -138,7 +138,7 @@ class _Document:
         self.body = rest if is_marker else text
         self._newline = "\r\n" if "\r\n" in text else "\n"
         self.lines = text.count("\n")
-        """Before any edit."""
+        """The number of lines before any edit."""
 
     @cached_property
     def _parsed(self) -> _Parsed:
@@ -146,14 +146,14 @@ class _Document:
 
     @property
     def content(self) -> Any:  # noqa: ANN401 - whatever YAML holds
-        """What can be edited; None if there is nothing, or more than one document."""
+        """The content that can be edited; None if there is nothing, or more than one document."""
         return None if _END.search(self.body) else self._parsed.content
 
     @property
     def text(self) -> str:
         """The text of the document: as it was, unless an edit changed it."""
         if "_parsed" not in self.__dict__:
-            # Nobody asked for the content, so it cannot have changed.
+            # The content was not asked for, so it cannot have changed.
             return f"{self._marker}{self.body}"
         # ruamel.yaml writes a whole document. Where that equals its own writing before the edits,
         # nothing was edited, and the text of people counts.

@@ -1,1 +1,1 @@
-"""PromQL: where an expression is wrong, which labels its result has, how far it looks back."""
+"""PromQL: mistakes in an expression, the labels of its result, and the time that it looks back."""

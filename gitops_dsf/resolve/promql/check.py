@@ -1,10 +1,12 @@
-"""Checks one PromQL expression: returns the syntax tree, or what is wrong and where.
+"""Checks one PromQL expression: returns the syntax tree, or the mistake and its place.
 
 The native parser gives no positions. So a lexer, just good enough for that, counts tokens and finds
 where each starts. The native parser decides which functions exist; they are listed here to suggest
 one for a misspelt name.
 
-It does not check labels or types of series: those are in the data.
+Guaranteed: a text that is too long or nested too deeply for the native parser is refused before the
+parser sees it. Not guaranteed: that the labels or types of series are right, because those are in
+the data.
 """
 
 import re
@@ -71,7 +73,7 @@ _TOKEN: Final = re.compile(
 )
 _UNKNOWN_FUNCTION: Final = re.compile(r"unknown function with name '([^']*)'")
 _QUOTED: Final = re.compile(r"'([^']+)'|syntax: (\S+)$")
-"""What a message of the parser quotes."""
+"""The text that a message of the parser quotes."""
 _OPENED_BY: Final[Mapping[str, str]] = {")": "(", "]": "[", "}": "{"}
 _ESCAPE: Final = re.compile(
     r"\\(?:[abfnrtv\\'\"]|[0-7]{3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(?P<bad>\\.)",
@@ -169,14 +171,14 @@ def _without_raw_backslashes(text: str, words: Sequence[Token]) -> str:
         return text
     for word in words:
         if word.kind == "string" and word.text[0] == "`" and "\\" in word.text:
-            # Of the same length, so that offsets of mistakes stay right.
+            # The replacement has the same length, so that offsets of mistakes stay right.
             end = word.offset + len(word.text)
             text = f"{text[: word.offset]}`{'x' * (len(word.text) - 2)}`{text[end:]}"
     return text
 
 
 def _too_much(words: Sequence[Token]) -> QueryMistake | None:
-    """What would let the native parser crash the process."""
+    """The reason why the native parser could crash on a text; empty if it cannot."""
     if len(words) > MAX_WORDS:
         return QueryMistake(
             f"more than {MAX_WORDS} words in one expression",
@@ -223,7 +225,7 @@ def _wrong_result(tree: Tree, words: Sequence[Token]) -> QueryMistake | None:
 
 
 def _mistake(text: str, words: Sequence[Token], message: str) -> QueryMistake:
-    """What the native parser says, at the place that it is about."""
+    """The mistake that the native parser reports, at its place."""
     unknown = _UNKNOWN_FUNCTION.search(message)
     if unknown is not None:
         return _unknown_function(words, unknown[1])
@@ -261,7 +263,7 @@ def _culprit(text: str, words: Sequence[Token], message: str) -> int:
     """Offset of what the message is about: the unreadable or quoted word, else the start."""
     if words and words[-1].kind == "bad":
         return words[-1].offset
-    # What is missing belongs at the end.
+    # A missing part belongs at the end.
     if not words or "end of input" in message or "unclosed" in message:
         return len(text.rstrip())
     match = _QUOTED.search(message)

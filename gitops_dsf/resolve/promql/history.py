@@ -1,4 +1,4 @@
-"""How far an expression of PromQL looks back."""
+"""The time that an expression of PromQL looks back."""
 
 from gitops_dsf.resolve.promql.check import Tree
 from gitops_dsf.resolve.promql.trees import MAX_DEPTH, children

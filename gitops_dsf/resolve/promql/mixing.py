@@ -1,4 +1,4 @@
-"""The clauses of PromQL that mix series of several clusters, which a label tells apart."""
+"""Clauses of PromQL that mix series of several clusters, which a label keeps apart."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What all visitors of a syntax tree of PromQL read of its nodes, which have no types."""
+"""The parts of syntax trees of PromQL that all visitors read. Nodes have no types."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,6 +1,6 @@
 """Rules across objects. Each judges one fact by the Context, and yields findings.
 
-A rule only judges: what it computes from the objects lives in the modules of `resolve`.
+A rule only judges: the values that it judges are computed in the modules of `resolve`.
 """
 
 from typing import Final

@@ -108,7 +108,7 @@ def _equal_names(
     for generator in generators(document):
         template = template_of(document, generator)
         name = template.value("metadata", "name")
-        # What is inside a matrix or a merge is counted with that.
+        # Generators inside a matrix or a merge are counted with it.
         is_nested = len(generator) > len(GENERATORS) + 2
         if is_nested or not isinstance(name, str) or not _is_fixed(document, generator, name):
             continue
@@ -118,7 +118,7 @@ def _equal_names(
         key = name, template.path_of("metadata", "name")
         count = known_count(context, document, generator)
         if count is None and generator[-1] == GENERATOR and not is_filtered(document, generator):
-            # Which sets a Placement without clusterSets chooses from is known on the hub only.
+            # Only the hub has the sets from which a Placement without clusterSets chooses.
             unsure.add(key)
             count = len(context.inventory.clusters)
         counts[key] += count or 0

@@ -58,9 +58,9 @@ def _of_a_template(
 
 
 def _is_never_empty(text: str, *, by_decisions: bool) -> bool:
-    """Whether a text has something with all parameters.
+    """Whether a text is never empty, whatever the parameters are.
 
-    What an action gives may be empty: authors write both fields, of which one is empty.
+    The result of an action may be empty: authors write both fields, of which one is empty.
     """
     if ACTION.sub("", text).strip():
         return True

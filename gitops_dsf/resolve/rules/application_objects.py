@@ -22,7 +22,8 @@ def applications_bring_different_objects(context: Context) -> Iterator[Diagnosti
     deleted.
     """
     by_content: dict[str, list[Generated]] = defaultdict(list)
-    # By name: in the order of their files, a renamed file would change which set is reported.
+    # Sets are sorted by name: in the order of their files, a renamed file would change which set is
+    # reported.
     for applications in sorted(generated(context), key=_name):
         namespace = value_at(applications.owner.document.data, _namespace_path(applications))
         sources = _sources(applications)

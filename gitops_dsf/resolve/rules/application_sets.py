@@ -1,7 +1,7 @@
 """Checks raw ApplicationSets: their generators, policy and namespace.
 
-What the generator does with decisions:
-docs/contributing/behaviour.md#the-clusterdecisionresource-generator.
+docs/contributing/behaviour.md#the-clusterdecisionresource-generator describes what the generator
+does with decisions.
 """
 
 from collections.abc import Iterator, Mapping
@@ -129,7 +129,7 @@ def _names_a_generator(listed: object) -> bool:
 
 
 def _decision_generator(document: Document, place: FieldPath) -> Iterator[Diagnostic]:
-    """What is wrong with one clusterDecisionResource generator."""
+    """The findings about one clusterDecisionResource generator."""
     generator = value_at(document.data, place)
     yield from _config_map(document, (*place, "configMapRef"), generator.get("configMapRef"))
     name = generator.get("name")

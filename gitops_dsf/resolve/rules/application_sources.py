@@ -25,9 +25,9 @@ _KINDS_OF_SOURCE: Final = ("helm", "kustomize", "directory", "plugin")
 _PASSED_ON: Final = ("syncPolicy", "ignoreDifferences", "info")
 """Fields of an application that become fields of the template's spec as they are written."""
 _PASSED_ON_BESIDE: Final = ("preservedFields", "ignoreApplicationDifferences")
-"""Those of `applicationSet`, which become fields of the ApplicationSet's spec."""
+"""Fields of `applicationSet` that become fields of the ApplicationSet's spec."""
 _DRIVE: Final = re.compile(r"^[A-Za-z]:/")
-"""How a path on Windows begins, with slashes."""
+"""The beginning of a path on Windows, with slashes."""
 _REF: Final = re.compile(r"[a-zA-Z0-9_-]+")
 
 
@@ -199,7 +199,7 @@ def _unambiguous(document: Document, paths: Sequence[FieldPath]) -> Iterator[Dia
                 f"remove {names_text(kinds[1:])}",
             )
         ref = source.get("ref")
-        # What a template gives may differ for each cluster, so it is compared with nothing.
+        # The result of a template may differ for each cluster, so it is compared with nothing.
         if isinstance(ref, str) and "{{" not in ref:
             yield from _ref(document, (*path, "ref"), ref, refs)
             refs.add(ref)

@@ -16,7 +16,8 @@ _DESTINATION: Final[dict[str, FieldPath]] = {
     "ApplicationSet": ("template", "spec", "destination", "namespace"),
     "ScoredApplication": ("spec", "application", "destinationNamespace"),
 }
-"""How the path of a destination's namespace ends: generators of a set may have templates, too."""
+"""The path of a destination's namespace, below a template: generators of a set may have templates,
+too."""
 
 
 @rule()
@@ -79,7 +80,7 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def checks_are_listed_once(context: Context) -> Iterator[Diagnostic]:
-    """Of two checks with the same bound, the one with the shorter forSeconds decides nothing."""
+    """Finds two checks with the same bound: the one with the shorter forSeconds decides nothing."""
     # Two bounds of one score are not a mistake: 80 for ten minutes, and never below 50 for an hour.
     seen: set[tuple[int, str, str | None, int | None, int | None]] = set()
     for application, path, check in context.verified:
@@ -130,7 +131,7 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository",))
 def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator[Diagnostic]:
-    """Who writes there controls a cluster or the hub, what Argo CD applies, or agents' tokens."""
+    """Finds namespaces of the platform: writers there control a cluster, the hub or tokens."""
     for workload in (*context.declared.applications, *context.declared.application_sets):
         ending = _DESTINATION[workload.document.kind]
         for path, namespace in texts_in(workload.document.data["spec"], ("spec",)):

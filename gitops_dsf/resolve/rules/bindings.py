@@ -1,4 +1,4 @@
-"""Checks ManagedClusterSetBindings: those that people wrote, and who owns the others."""
+"""Checks ManagedClusterSetBindings: those that people wrote, and the owners of the others."""
 
 from collections.abc import Iterator
 

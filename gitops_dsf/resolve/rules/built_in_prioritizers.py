@@ -1,4 +1,4 @@
-"""Checks rankings by prioritizers of OCM: what these fight with, and what they lack."""
+"""Checks rankings by prioritizers of OCM: their conflicts, and missing parts."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
 """Runs the CEL expressions of raw Placements on the clusters of the inventory.
 
-OCM drops a cluster on which one fails, and reports nothing. An expression that fails for want of
-what only the hub has is not reported: the inventory has few claims, for instance.
+OCM drops a cluster on which one fails, and reports nothing. An expression that fails because a
+value is only on the hub is not reported: the inventory has few claims, for instance.
 """
 
 import re
@@ -34,9 +34,9 @@ _HUB_ONLY: Final = frozenset(
         "scores",
     }
 )
-"""What the inventory has in part or not at all: `import` takes few claims."""
+"""Fields that the inventory has in part or not at all: `import` takes few claims."""
 _RESOURCES: Final = frozenset({"allocatable", "capacity"})
-"""What the inventory has on request only."""
+"""Fields that the inventory has on request only."""
 _FIELDS: Final = (
     *("metadata", "spec", "status", "name", "labels", "annotations", "taints", "hubAcceptsClient"),
     *("version", "kubernetes", "conditions", "clusterClaims", "allocatable", "capacity"),
@@ -128,7 +128,7 @@ def _selector(predicate: int) -> FieldPath:
 
 
 def _clusters(failed: Sequence["Failure"], candidates: int, *, is_new: bool) -> str:
-    """The clusters on which an expression fails, of so many that may be chosen."""
+    """The clusters on which an expression fails, among a limited number that may be chosen."""
     first = failed[0].cluster
     if is_new:
         return "a cluster without labels of its own"
@@ -149,7 +149,7 @@ def _hint(reason: str) -> str:
 
 
 def _is_unknown(failure: "Failure", expression: str, context: Context) -> bool:
-    """Whether an expression may fail only because the inventory lacks what the hub has."""
+    """Whether an expression may fail only because the inventory lacks a value of the hub."""
     cluster = context.inventory.clusters.get(failure.cluster)
     unknown = _HUB_ONLY
     if cluster is None or not cluster.status.allocatable:

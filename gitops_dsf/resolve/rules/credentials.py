@@ -2,6 +2,10 @@
 
 A scorer alone must not send them to a host that is not allowed: the author of a scorer writes
 hosts, and the owners of gitops-dsf.yaml allow them.
+
+The credentials of scorers, MetricSources, /config pages, remoteWrite and metricStore are judged.
+Not guaranteed: that a host is trustworthy, or that a Secret has the expected content; nothing here
+reads Secrets or looks up names.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -227,7 +231,7 @@ def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
 
 
 def _owner(secret: str, spec: FleetRepositorySpec) -> str:
-    """What a Secret that no scorer may send is for."""
+    """The purpose of a Secret that no scorer may send."""
     git = spec.reconciler.git_secret
     return "git" if git is not None and git.name == secret else "the hub or a registry"
 

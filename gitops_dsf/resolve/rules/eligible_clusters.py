@@ -1,4 +1,4 @@
-"""Checks that there are clusters for scorers and Placements, and not too many for one decision."""
+"""Checks the clusters for scorers and Placements: at least one, and not too many for a decision."""
 
 from collections.abc import Iterator
 
@@ -75,7 +75,7 @@ def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
         # With multiKueue any number is an error of its own (DSF372), whose hint is to remove it.
         if wanted is not None and multi_kueue_of(ranking) is None:
             count = len(eligible(context, ranking))
-            # Of no cluster another rule says that none is eligible.
+            # If there are no clusters, another rule says that none is eligible.
             if 0 < count < wanted:
                 position = ranking.at("spec", "placement", "numberOfClusters")
                 yield _too_few(context, ranking.name, wanted, count, position)

@@ -1,7 +1,7 @@
-"""Checks scores of other add-ons: that they are declared, and what is known of who publishes them.
+"""Checks scores of other add-ons: they must be declared, and agree with their known publishers.
 
-OCM counts a score that nobody publishes as 0 on every cluster, and reports nothing. Of a score of
-this repository the scorer shows how it is named. Of any other one only `spec.externalScores` does.
+OCM counts a score that is not published as 0 on every cluster, and reports nothing. For a score of
+this repository the scorer has its names. For any other one only `spec.externalScores` has them.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from gitops_dsf.wording import names_text
 
 @rule(needs=("FleetRepository", "DynamicScorer"))
 def external_scores_are_declared(context: Context) -> Iterator[Diagnostic]:
-    """A score that nobody publishes counts as 0 everywhere, so a misspelt name must be seen."""
+    """Finds undeclared scores: a misspelt one counts as 0 everywhere, without any report."""
     published = {scorer.resource_name: scorer for scorer in context.scorers.values()}
     for ranking, path, _, add_on in context.ranked_by_add_ons:
         if context.external_scores.of(add_on.resource, add_on.name) is not None:
@@ -38,7 +38,7 @@ def external_scores_are_declared(context: Context) -> Iterator[Diagnostic]:
 
 
 def undeclared_hint(context: Context, resource: str, name: str) -> str:
-    """What to write instead of a score that is not declared."""
+    """The hint for a score that is not declared."""
     external = context.external_scores
     if similar := external.closest(resource, name):
         return f"did you mean {similar}?"

@@ -23,7 +23,7 @@ _PARAMETER_HINTS: Final[Mapping[str, str]] = {
     "timeout": "remove it: --request-timeout of the agent bounds the whole request",
     "limit": "remove it, and choose series in the query, such as with topk",
 }
-"""What to write in place of a parameter that is part of the question."""
+"""Hints for parameters that are part of the query."""
 
 
 @rule()

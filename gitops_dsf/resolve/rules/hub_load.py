@@ -1,4 +1,4 @@
-"""Checks how much the scores of the fleet load the API server of the hub."""
+"""Checks the load of the fleet's scores on the API server of the hub."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -25,7 +25,8 @@ def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
         # Another rule reports a source that is not a central store.
         if not declared.value.spec.on_hub or scorer.source_type != "Prometheus":
             continue
-        # How a store names clusters is up to who set it up, so there is no default.
+        # The names of clusters in a store are the choice of its administrator, so there is no
+        # default.
         if not declared.document.has(_LABEL):
             yield codes.NO_CLUSTER_LABEL.at(
                 declared.document.at(_LABEL),

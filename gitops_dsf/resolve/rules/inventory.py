@@ -58,7 +58,7 @@ def inventory_fields_exist(context: Context) -> Iterator[Diagnostic]:
 
 
 def _described_by_schema(document: Document) -> dict[str, Any]:
-    """What the schema describes: everything but the metadata."""
+    """The part that the schema describes: everything but the metadata."""
     described = {}
     for name in ("spec", "status"):
         if document.data.get(name) is not None:

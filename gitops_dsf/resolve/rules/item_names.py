@@ -68,10 +68,10 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
-    """Of several series for one item the last one counts, and no source promises an order."""
+    """Finds several series for one item: the last one counts, and no source promises an order."""
     for scorer in context.each_type:
         spec = scorer.spec
-        # Who writes an aggregation has thought of several series.
+        # The author of an aggregation has considered several series.
         is_chosen = scorer.declared.document.has(("spec", "scoreAggregation"))
         if not spec.scored_by_query or is_chosen or spec.score_destination == "None":
             continue
@@ -95,7 +95,7 @@ def _unfilled(scorer: EffectiveScorer, name: str, offset: int) -> Diagnostic:
 
 
 def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
-    """Whether the series of a query can have a label; None if that is not known."""
+    """Whether the series of a query can have a label; None if it is unknown."""
     if scorer.source_type == SOURCE_TYPE:
         try:
             selected = select(scorer.spec.source.params.query)

@@ -149,7 +149,7 @@ def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
 
 
 def _unread(lock: Item[ScorerLock], scorer: EffectiveScorer) -> Iterator[Diagnostic]:
-    """Why a lock is not read, although its scorer exists."""
+    """The reason why a lock is not read, although its scorer exists."""
     spec = scorer.spec
     locked_url = lock.value.spec.config_url
     if spec.scored_by_query:

@@ -1,6 +1,6 @@
-"""Checks maintenance.
+"""Checks maintenance: windows, clusters, and the clusters that are left meanwhile.
 
-What depends on the time of day, such as a past window, is left to the hub.
+Facts that depend on the time of day, such as a past window, are left to the hub.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -252,7 +252,7 @@ def its_applications_exist(context: Context) -> Iterator[Diagnostic]:
 
 
 def _effect_of_both(first: str, second: str) -> str:
-    """What two actions on one cluster do."""
+    """The effect of two actions on one cluster."""
     actions = {first, second}
     if first == second:
         return f"both say {first}"

@@ -1,4 +1,4 @@
-"""Checks masks: that they are read, name what exists, and are written once."""
+"""Checks masks: they must be read, name existing scorers and clusters, and be written once."""
 
 from collections.abc import Iterator
 

@@ -71,7 +71,7 @@ def _of_kubernetes(context: Context) -> Iterator[EffectiveScorer]:
 
 
 def _hint(error: MeasureError, text: str) -> str:
-    # Who writes a function means PromQL, and a measure of a similar name would not help.
+    # The author of a function means PromQL, and a measure of a similar name would not help.
     if not error.unknown or "(" in text:
         return _NOT_PROMQL
     return did_you_mean(error.unknown, MEASURES) or _EXAMPLE

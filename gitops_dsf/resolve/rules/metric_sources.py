@@ -1,4 +1,4 @@
-"""Checks MetricSources: that those that scorers name exist, and that each variant is used."""
+"""Checks MetricSources: scorers must name existing ones, and each variant must be used."""
 
 from collections.abc import Iterator
 from typing import Final

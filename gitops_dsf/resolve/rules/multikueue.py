@@ -60,7 +60,7 @@ def configs_have_one_writer(context: Context) -> Iterator[Diagnostic]:
                 "name another config, and an AdmissionCheck for it",
             )
     for document in context.declared.foreign:
-        # Whatever version it is written in, the hub has one object of the name.
+        # All versions of the manifest are one object of the name on the hub.
         if not document.api_version.startswith(f"{KUEUE_GROUP}/"):
             continue
         if document.kind == "MultiKueueConfig" and document.name in first:
@@ -71,7 +71,7 @@ def configs_have_one_writer(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=(SETTINGS,))
 def somebody_keeps_the_order(context: Context) -> Iterator[Diagnostic]:
-    """Without the reconciler there is no MultiKueueConfig, and no job is sent anywhere."""
+    """Finds orders without a reconciler: then there is no MultiKueueConfig, and no job is sent."""
     if context.settings.reconciler.enabled:
         return
     for placement, multi_kueue in _ordered(context):

@@ -39,9 +39,9 @@ class _Row(NamedTuple):
     message: str
     hint: str
     is_removed_by_fix: bool = False
-    """Whether to remove the field is the only way, so that `validate --fix` may do it."""
+    """Whether removing the field is the only way to mend it, so that `validate --fix` may do it."""
     severity: Severity | None = None
-    """That of the code when absent."""
+    """The severity; that of the code when absent."""
 
 
 def _declared_scorers(context: Context) -> Iterator[_Place]:
@@ -81,7 +81,7 @@ def _scorers_where(
 
 
 def _sources_of_type(source_type: str) -> Callable[[Context], Iterator[_Place]]:
-    """Where a source of this type is written: in scorers, and in variants of MetricSources."""
+    """The places with a source of this type: in scorers, and in variants of MetricSources."""
 
     def places(context: Context) -> Iterator[_Place]:
         for scorer in context.scorers.values():
@@ -103,7 +103,7 @@ def _followers(context: Context) -> Iterator[_Place]:
 
 
 def _unverified(context: Context) -> Iterator[_Place]:
-    """Applications whose moves nobody verifies."""
+    """Applications whose moves are not verified."""
     for application in context.declared.applications:
         if not application.value.spec.moves.verify:
             yield _Place(application.document, ("spec", "moves"))

@@ -151,7 +151,7 @@ def _rendered(context: Context) -> Iterator[Item[Authored]]:
 
 
 def _may_be_a_label(entry: _Entry) -> bool:
-    """Whether a text is the value of a label. What a template becomes is not known."""
+    """Whether a text is the value of a label. The result of a template is unknown."""
     text = str(entry.value)
     return label_value(text) or (entry.holder == _TEMPLATE and "{{" in text)
 

@@ -1,4 +1,4 @@
-"""Checks paced moves: that the pace is kept, holds against scores, and is about something."""
+"""Checks paced moves: the pace must be kept, hold against scores, and concern an application."""
 
 from collections.abc import Iterable, Iterator
 from math import gcd
@@ -45,7 +45,7 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=(SETTINGS,))
 def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
-    """Without the reconciler, paced applications would never move by their scores."""
+    """Finds a pace without a reconciler: paced applications would never move by their scores."""
     if context.settings.pace is not None and not context.settings.reconciler.enabled:
         yield codes.PACE_WITHOUT_RECONCILER.at(
             context.repository.at("spec", "pace"),
@@ -137,7 +137,7 @@ def _cannot_hold(
 ) -> Diagnostic:
     """`mapped`: whether a scoreRange has an effect. Upstream's agent maps no scores."""
     total = sum(map(abs, weights))
-    # What holds is a difference of OCM's sum, with the same proportions in the smallest whole
+    # A difference of OCM's sum holds the decision, with the same proportions in the smallest whole
     # numbers.
     divisor = gcd(*weights) or 1
     held = points_text(points_of(HOLD_SPAN - 1, total // divisor))
@@ -181,7 +181,7 @@ def _unknown_add_on(
 
 
 def _demand_without_effect(ranking: RankingItem, path: FieldPath, context: Context) -> Diagnostic:
-    """Why the demand at `path` has no effect, as the ranking is not paced."""
+    """The reason why the demand at `path` has no effect, as the ranking is not paced."""
     position = ranking.at(*path)
     if not isinstance(ranking.value, ScoredApplication):
         return codes.PACE_FIELD.at(

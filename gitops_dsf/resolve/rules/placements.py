@@ -2,6 +2,9 @@
 
 The CRD gives the fields, and the simulator says what OCM would do. Neither reports the traps
 (docs/decisions/scheduler.md#traps).
+
+Not guaranteed: that a Placement without findings decides for a cluster on the hub. Clusters, taints
+and scores there are unknown here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,7 +40,7 @@ _POLICY: Final[FieldPath] = ("spec", "prioritizerPolicy")
 _GROUPS: Final[FieldPath] = ("spec", "decisionStrategy", "groupStrategy")
 _COUNT: Final[FieldPath] = ("spec", "numberOfClusters")
 _WIDEST: Final = 200
-"""Points by which built-in prioritizers, and scores that nobody here declares, can differ."""
+"""The points by which built-in prioritizers, and scores that are not declared here, can differ."""
 
 
 @rule()
@@ -70,7 +73,7 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
             name = value_at(placement.document.data, item_path)
             if not isinstance(name, str):
                 continue
-            # A name that nobody publishes ranks by the names of clusters, and no condition
+            # A score that is never published ranks by the names of clusters, and no condition
             # reports it.
             scorer = scorers.get(resource)
             if scorer is None:
@@ -186,7 +189,7 @@ def _unread(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
 
 
 def _refused(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
-    """What OCM refuses, or panics at."""
+    """The fields that OCM refuses, or panics at."""
     verdict = verdict_on_any_cluster(placement.value.spec)
     status = verdict.status
     document = placement.document
@@ -235,9 +238,9 @@ def _selectors(document: Document) -> Iterator[Diagnostic]:
 
 
 def _expression(document: Document, path: FieldPath, text: str) -> Iterator[Diagnostic]:
-    """Whether the expression compiles and yields a bool.
+    """Checks whether the expression compiles and yields a bool.
 
-    What it selects is left to the simulator.
+    The clusters that it selects are left to the simulator.
     """
     if not text.strip():
         yield codes.CEL_SYNTAX.at(
@@ -281,7 +284,7 @@ def _implicit(document: Document) -> Iterator[Diagnostic]:
 
 
 def _prioritizers(document: Document) -> Iterator[Diagnostic]:
-    """What ranks the clusters twice, and whether anything holds moves back."""
+    """Prioritizers that rank the clusters twice, and the lack of one that holds moves back."""
     policy = value_at(document.data, _POLICY) or {}
     # With mode Additive, OCM adds Steady itself.
     has_steady = policy.get("mode") != "Exact"
@@ -317,7 +320,7 @@ def _prioritizers(document: Document) -> Iterator[Diagnostic]:
 
 
 def _prioritizer(coordinate: dict[str, object]) -> tuple[str, ...]:
-    """What tells prioritizers apart: their type and names."""
+    """The identity of a prioritizer: its type and names."""
     if coordinate.get("type") != "AddOn":
         return ("BuiltIn", str(coordinate.get("builtIn")))
     add_on = coordinate.get("addOn")

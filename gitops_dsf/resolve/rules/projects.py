@@ -1,10 +1,10 @@
-"""Checks in which AppProject Argo CD puts the Applications.
+"""Checks the AppProjects of Applications: none of them may be in one of the platform.
 
 An AppProject is a set of rights. Those of the platform's AppProjects allow ManifestWorks in the
 namespace of every cluster, which is the right to do anything there, from any branch of the fleet
-repository: Argo CD 3.6.1 cannot limit an AppProject to a branch. So nothing that people write may
-be in them. The policy in rendered/argocd (gitops_dsf/render/argocd.py) lets the hub refuse what
-these rules do not see.
+repository: Argo CD 3.6.1 cannot limit an AppProject to a branch. So no Application that people
+write may be in them. The policy in rendered/argocd (gitops_dsf/render/argocd.py) lets the hub
+refuse those that these rules do not see.
 """
 
 import re
@@ -40,7 +40,7 @@ def applications_leave_the_projects_of_the_platform(context: Context) -> Iterato
     platform = context.settings.argocd.platform_projects
     for application in context.declared.applications:
         project = application.value.spec.application.project
-        # The AppProject cannot tell the fleet repository's main branch from any other one.
+        # The AppProject cannot distinguish the fleet repository's main branch from any other one.
         if project in platform:
             position = application.at("spec", "application", "project")
             yield _of_the_platform(application.name, project, position)
@@ -115,7 +115,7 @@ def _composed(text: str) -> list[Node] | None:
 
 
 def _blank(action: re.Match[str]) -> str:
-    """What stands for an action: something of the same length, so that places stay."""
+    """The text in place of an action: it has the same length, so that places stay."""
     if _SILENT.match(action["content"]):
         return re.sub(r"[^\n]", " ", action[0])
     return _WRITTEN * len(action[0])
@@ -130,6 +130,6 @@ def _fields(node: Node, name: str) -> Iterator[Node]:
 
 
 def _start(node: ScalarNode, text: str) -> int:
-    """Where the value of a scalar begins, behind its quotes."""
+    """The position where the value of a scalar begins, behind its quotes."""
     index: int = node.start_mark.index
     return index + (text[index : index + 1] in {'"', "'"})

@@ -47,7 +47,7 @@ def services_are_called_directly(context: Context) -> Iterator[Diagnostic]:
 
 
 def _urls(scorer: EffectiveScorer) -> Iterator[str]:
-    """Where requests of a scorer go. Pushed metrics are in the pod."""
+    """The URLs of a scorer's requests. Pushed metrics are in the pod."""
     if not scorer.is_pushed and host_of(scorer.source_endpoint):
         yield scorer.source_endpoint
     if host_of(scorer.scoring_endpoint):

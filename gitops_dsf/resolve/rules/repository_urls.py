@@ -50,7 +50,7 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
         is_chart = bool(source.text("chart"))
         if not url or url.startswith("{{"):
             continue  # it is missing, or a parameter says it
-        # What a parameter adds to a URL may be anything, so such a URL is not judged as a page's.
+        # A parameter can add anything to a URL, so such a URL is not judged as a page's.
         page = None if is_chart or "{{" in url else browsed_branch(url)
         if page is not None:
             yield _browsed(source, url, page)
@@ -77,7 +77,7 @@ def _browsed(source: RepositorySource, url: str, page: BrowsedBranch) -> Diagnos
 
 
 def _mistake(url: str, *, is_chart: bool) -> Mistake | None:
-    """What is wrong with the URL of a source, in which a letter stands for each action."""
+    """The mistake in the URL of a source, in which a letter stands for each action."""
     scheme, separator, rest = url.partition("://")
     mistake = fault_of_form(url)
     if mistake is not None:

@@ -21,7 +21,7 @@ _KEEPING_OVER_TIME: Final = frozenset(
 
 @rule()
 def lowest_scores_differ_from_missing_ones(context: Context) -> Iterator[Diagnostic]:
-    """OCM counts a missing score as 0, so an end of the range at 0 cannot be told from it.
+    """Finds ranges with an end at 0: OCM counts a missing score as 0 as well.
 
     A missing score that even beats others has a finding of its own (DSF304).
     """

@@ -1,4 +1,7 @@
-"""Checks ScoreTests: their notation, what they name, and that they do not contradict themselves."""
+"""Checks ScoreTests: their notation, the objects that they name, and contradictions.
+
+Not guaranteed: that a test without findings passes. `gitops-dsf test` runs it.
+"""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
@@ -28,7 +31,7 @@ _KINDS: Final[Mapping[str, str]] = {
     "application": "ScoredApplication",
     "placement": "Placement",
 }
-"""What the items of the lists in `given` and `expect` name, by field."""
+"""The kinds of objects that items of the lists in `given` and `expect` name, by field."""
 
 
 class _Reference(NamedTuple):

@@ -22,7 +22,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "query": "write a PromQL expression",
     "step": "write the seconds between two points of a series, such as step: 60",
 }
-"""What to write for a missing field, by the last part of its path."""
+"""Hints for a missing field, by the last part of its path."""
 _ASKED: Final = (
     "source.params.query",
     "source.host",

@@ -81,7 +81,7 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=(CLUSTERS, SETTINGS, "ManagedCluster"))
 def remote_write_finds_clusters(context: Context) -> Iterator[Diagnostic]:
-    """Where the selector matches no cluster, no raw score reaches the store."""
+    """Finds a remoteWrite selector that matches no cluster: no raw score reaches the store."""
     writing = context.settings.agent.remote_write
     if writing is not None:
         yield from _no_cluster_gets(

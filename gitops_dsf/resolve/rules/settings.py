@@ -1,4 +1,4 @@
-"""Checks gitops-dsf.yaml: that it is there, its images, and what it says about pods.
+"""Checks gitops-dsf.yaml: its presence, its images, and the settings of pods.
 
 Pods are checked as the API server does. On managed clusters the refusal of a pod shows only in the
 status of an add-on.
@@ -26,7 +26,7 @@ _DIGEST: Final = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
 _VERSION: Final = re.compile(
     r"(?:.*/)?gitops-dsf-[a-z-]+:v?(?P<version>[0-9]+(?:\.[0-9]+){2}[^@]*)(?:@.*)?"
 )
-"""An image of ours with a version. A tag such as `main`, or a digest alone, does not tell it."""
+"""An image of ours with a version. A tag such as `main`, or a digest alone, does not contain it."""
 
 
 class _Image(NamedTuple):

@@ -1,7 +1,10 @@
 """Checks the templates of applications and ApplicationSets.
 
-What Argo CD could not run, what it leaves as it is, and what could take the memory of its
-controller.
+It finds texts that Argo CD could not run, texts that it would leave as they are, and templates that
+could take the memory of its controller.
+
+Not guaranteed: that a template without findings gives the intended text. It is not run, and the
+parameters of other generators than a decision are unknown.
 """
 
 import re
@@ -189,7 +192,7 @@ def _nowhere(
 
 
 def _as_written(read: TextRead) -> str:
-    """How a template reads a label or a claim."""
+    """The text by which a template reads a label or a claim."""
     kind, key = read
     return f".{kind}.{key}" if key.isidentifier() else f'index .{kind} "{key}"'
 
@@ -202,7 +205,7 @@ def _go_templates(
             yield from _go(text, parameters)
     for path in _interpolated(spec.get("generators"), ("spec", "generators")):
         for text in texts(document, path):
-            # What the other generators give is not known.
+            # The parameters of the other generators are unknown.
             yield from _go(text, None)
 
 
@@ -324,7 +327,7 @@ def _reported(mistake: TemplateMistake, position: Position) -> Diagnostic:
 
 
 def _hint(mistake: TemplateMistake) -> str:
-    """What to write for a parameter that does not exist."""
+    """The hint for a parameter that does not exist."""
     if mistake.name == ".metadata" and ".labels" in mistake.known:
         return "labels of the cluster are below .labels"
     if mistake.name in _HELM:

@@ -1,4 +1,8 @@
-"""Checks the URLs that agents and sync call: scoring APIs, metric sources and token servers."""
+"""Checks the URLs that agents and sync call: scoring APIs, metric sources and token servers.
+
+Guaranteed: no request is made, so findings do not depend on the network. Not guaranteed: that a URL
+without findings answers, or that its path is that of the API.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -166,7 +170,7 @@ def _store_page(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     if parts is None or parts.query or parts.fragment or not is_store_page(url):
         return
     base = store_of_page(url)
-    # A lock is written by `sync` from /config, so that nobody can mend it by hand.
+    # `sync` writes a lock from /config, so it cannot be mended by hand.
     is_locked = scorer.is_locked("source.host")
     hint = (
         f"let /config of the scoring API say source.host: {base}"

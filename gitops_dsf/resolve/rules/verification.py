@@ -1,4 +1,4 @@
-"""Checks verified moves: that something can send them back, and that each check can be decided."""
+"""Checks verified moves: they must be able to return, and each check must be decidable."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -124,10 +124,10 @@ def checks_are_measured_everywhere(context: Context) -> Iterator[Diagnostic]:
 
 
 def _without_pace(context: Context, application: Item[ScoredApplication]) -> Iterator[Diagnostic]:
-    """Why nothing could send an application back that is not paced."""
+    """The reason why an application that is not paced could not be sent back."""
     spec = application.value.spec
     position = application.at(*_VERIFY)
-    # What the application itself says comes first: spec.pace alone would not help it.
+    # The application's own settings come first: spec.pace alone would not help it.
     if spec.moves.pace == "None":
         yield codes.VERIFICATION_WITHOUT_PACE.at(
             position,
@@ -159,7 +159,7 @@ def _without_pace(context: Context, application: Item[ScoredApplication]) -> Ite
 
 
 def _faster(compared: VerifiedBy) -> str:
-    """What would make the check decide earlier."""
+    """The setting that would make the check decide earlier."""
     if compared.for_seconds >= compared.refresh_seconds:
         return "a smaller forSeconds, or a shorter interval and range in the scorer"
     return "a smaller scoreTTLSeconds, interval and range in the scorer"
