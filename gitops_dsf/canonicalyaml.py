@@ -1,6 +1,6 @@
 """Emits plain data as canonical YAML that YAML 1.1 and 1.2 parsers read alike.
 
-Guarantees: keys keep their order, and equal data gives equal bytes. A string is plain only if no
+Guaranteed: keys keep their order, and equal data gives equal bytes. A string is plain only if no
 parser could read it as another type. Texts of several lines are literal blocks, so that a diff
 shows one line of them.
 """

@@ -1,6 +1,6 @@
 """Exceptions: for I/O and bugs.
 
-What users did wrong in their files is a Diagnostic, not an exception.
+Mistakes that users make in their files are Diagnostics, not exceptions.
 
 * GitopsDsfError
   x UsageError        the command line cannot be carried out as written

@@ -2,7 +2,7 @@
 
 INVENTORY lists the paths in rendered/ that gitops-dsf owns.
 
-Guarantees: a path that INVENTORY does not list is never deleted, and a file is replaced as a whole.
+Guaranteed: a path that INVENTORY does not list is never deleted, and a file is replaced as a whole.
 Files are compared by bytes, never by a recorded digest. Not guaranteed: that a kill leaves the tree
 of one render; the next render completes it.
 """
@@ -63,7 +63,7 @@ class Changes:
     works_before: int
     works_dropped: int
     scorers_dropped: int
-    """How many scorers would be gone if none would be left; else 0."""
+    """The number of scorers that would be gone if none would be left; else 0."""
 
     @property
     def is_clean(self) -> bool:
@@ -149,7 +149,7 @@ def _is_temporary(path: str) -> bool:
 
 
 def _scorers_dropped(tree: RenderedTree, folder: SafeFolder | None, removed: Iterable[str]) -> int:
-    """How many scorers would be gone if none would be left; else 0.
+    """The number of scorers that would be gone if none would be left; else 0.
 
     A scorer is in the list, and it has an object of its own where the CRD of the hub takes it.
     """
@@ -223,7 +223,7 @@ def _differs_in_line_ends(
         return False
     rendered = b"".join(parts)
     size = len(rendered) + rendered.count(b"\n")
-    # What a value renders may end in CRLF already, so the whole text is compared.
+    # A rendered value may end in CRLF already, so the whole text is compared.
     return present == size and folder.read(path, limit=size) == rendered.replace(b"\n", b"\r\n")
 
 

@@ -1,4 +1,4 @@
-"""Where gitops-dsf is published: the one place with names of a forge and a registry.
+"""Places where gitops-dsf is published: the only module with names of a forge and a registry.
 
 Both are None as long as no release exists (docs/contributing/releasing.md says what changes then).
 """
@@ -10,7 +10,7 @@ from dsf_wire import __version__
 REPOSITORY: Final[str | None] = None
 """URL of the source and its issues, such as https://forge.example.com/team/gitops-dsf."""
 REGISTRY: Final[str | None] = None
-"""Where the images are, such as registry.example.com/team."""
+"""The registry of the images, such as registry.example.com/team."""
 
 
 def image(program: str, *, registry: str | None = REGISTRY) -> str:

@@ -1,8 +1,8 @@
-"""What Argo CD accepts and reports, as recorded from the pinned version.
+"""The inputs that Argo CD accepts and the states that it reports, recorded from the pinned version.
 
 `fields` knows the fields of its ApplicationSets, `gotemplate` and `fasttemplate` their templates,
-`writeback` what its controllers write back, `steering` the labels and annotations that change what
-it does, and `failures` reads why an Application failed.
+`writeback` the fields that its controllers write back, `steering` the labels and annotations that
+change its behaviour, and `failures` reads why an Application failed.
 """
 
 import json

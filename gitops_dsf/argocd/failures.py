@@ -5,7 +5,7 @@ from typing import Any
 
 
 def failure_of(status: Mapping[str, Any]) -> str:
-    """Why the last sync of an Application failed, or why it cannot be compared; else empty."""
+    """The reason why the last sync failed, or why there is no comparison; else empty."""
     # Argo CD names its conditions so: ComparisonError, InvalidSpecError, SyncError and others are
     # errors, and what ends in Warning is none.
     for condition in status.get("conditions") or ():

@@ -32,7 +32,7 @@ _SIZES: Final = {"int32": 2**31, "int64": 2**63}
 
 
 class ProblemKind(Enum):
-    """What is wrong."""
+    """The kind of a mistake."""
 
     UNKNOWN = auto()
     """A field that the schema does not have."""
@@ -49,7 +49,7 @@ class SchemaProblem:
     kind: ProblemKind
     path: FieldPath
     expected: str = ""
-    """What the value must be, for WRONG, in words."""
+    """The description of a valid value, for WRONG."""
     wanted_type: str = ""
     """The type that the value must have, as the schema names it, if only that is wrong."""
     choices: tuple[str, ...] = ()
@@ -170,7 +170,7 @@ def _of_an_object(
 
 
 def _limit(schema: Schema, value: str | int) -> str | None:
-    """What a text or a number must be besides; None if it is."""
+    """The further limit of a text or a number that is broken; None if none is."""
     if isinstance(value, int):
         # Without a format, it is the widest integer that an API server reads.
         size = _SIZES.get(schema.get("format", ""), 2**63)

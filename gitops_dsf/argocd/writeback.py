@@ -1,4 +1,4 @@
-"""What Argo CD's ApplicationSet controller writes back when it updates a whole object."""
+"""Fields that Argo CD's ApplicationSet controller writes back when it updates a whole object."""
 
 from typing import Any, Final
 

@@ -90,7 +90,7 @@ def _advice(trials: Sequence[Trial], *, written: Trial) -> Advice:
     considered = _considered(trials)
     least = _fewest_returns(considered)
     candidates = [trial for trial in considered if trial.returns == least]
-    # Of equal trials the front keeps the first one, which must be what is written.
+    # If trials are equal, the front keeps the first one, which must be the written one.
     front = _front(sorted(candidates, key=lambda trial: trial is not written))
     choice = _choose(candidates, front=front, written=written)
     if choice is None:
@@ -143,11 +143,11 @@ def _choose(
     """The best compromise; None if what is written stays."""
     choices = list(front)
     if written in candidates:
-        # What is written does not flap more than the others, so a change must be worth it.
+        # The written value does not flap more than the others, so a change must be worth it.
         choices = [trial for trial in front if _is_worth_it(trial, written)]
     if not choices:
         return None
-    # Of two that are equally near the smaller stickiness, which follows the scores sooner.
+    # If two are equally near, the smaller stickiness is taken, which follows the scores sooner.
     best = min(choices, key=lambda trial: (_distance(trial, front), trial.stickiness))
     return _Choice(trial=best, reason=_changed(best, written))
 
@@ -158,7 +158,7 @@ def _is_worth_it(trial: Trial, written: Trial) -> bool:
 
 
 def _distance(trial: Trial, front: Sequence[Trial]) -> float:
-    """How far a trial is from the fewest moves and the least regret of the front, by its ranges."""
+    """The distance of a trial from the fewest moves and the least regret, by the front's ranges."""
     # The front is in order of moves, and then the regret falls.
     fewest_moves = front[0].moves
     least_regret = front[-1].regret

@@ -1,7 +1,7 @@
-"""How many points of a score an application takes where it runs, measured at its arrivals.
+"""Points of a score that an application takes where it runs, measured at its arrivals.
 
-The moves of a replay did not happen, so they say nothing about load. The journal has the moves that
-did.
+The moves of a replay did not happen, so they show nothing about load. The journal has the moves
+that did.
 """
 
 import math
@@ -34,7 +34,7 @@ class Arrival:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasuredDemand:
-    """What arrivals took of a score, in points."""
+    """The points of a score that arrivals took."""
 
     cases: int
     mean: float
@@ -50,11 +50,10 @@ class MeasuredDemand:
 def measure(
     moves: Sequence[Arrival], *, everybody: Iterable[Arrival], term: PacedTerm, scores: GridScores
 ) -> MeasuredDemand | None:
-    """What an application took of a score where it arrived; None if its moves do not show that.
+    """The points that an application took at its arrivals; None if its moves do not show that.
 
     `everybody` are the moves of all applications, with these. A case is an arrival on a cluster
-    that no other recorded move entered or left at that time. What else happened there is in the
-    spread.
+    that no other recorded move entered or left at that time. Other events there are in the spread.
     """
     # Departures, too: they give load back.
     touched: dict[str, list[float]] = {}
@@ -88,7 +87,7 @@ def _points_taken(
 
     None if something else changed the cluster, or scores are missing.
     """
-    # Only so long after the arrival do the scores show all of it.
+    # Only after this time do the scores show all of the arrival.
     measured_after = term.delay + term.range
     window = max(MIN_WINDOW, term.range)
     earliest = arrival - window - measured_after

@@ -1,12 +1,12 @@
-"""When OCM notices that a score has expired.
+"""The times at which OCM notices that a score has expired.
 
 The passage of a validUntil triggers no pass of OCM's placement controller. It notices the expiry in
 its next pass (docs/decisions/scheduler.md#when-ocm-schedules-again):
 
 - after a write of a score that the Placement ranks by, on a cluster of its sets;
 - at a resync of its informers;
-- in a retry, because a pass that sees an expired score ends with a warning and is repeated, after
-  5 ms and then after twice the time, up to 1000 s.
+- in a retry, because a pass that sees an expired score ends with a warning and is repeated, after 5
+  ms and then after twice the time, up to 1000 s.
 """
 
 import bisect

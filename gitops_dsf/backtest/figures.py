@@ -28,7 +28,7 @@ MIN_SECONDS: Final = 3600.0
 
 
 def is_short(grid: TimeGrid) -> bool:
-    """Whether the history says too little for a rate a day, and for advice."""
+    """Whether the history is too short for a rate per day, and for advice."""
     return grid.end - grid.start < MIN_SECONDS
 
 

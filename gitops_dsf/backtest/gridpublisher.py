@@ -1,6 +1,6 @@
-"""What an agent publishes of whole pages of raw scores, with numpy.
+"""Published scores of an agent from whole pages of raw scores, with numpy.
 
-It writes what `gitops_dsf.backtest.publisher` writes, cycle by cycle, but computes the usual case
+It writes the same as `gitops_dsf.backtest.publisher`, cycle by cycle, but computes the usual case
 of one item in one loop. tests/property/test_backtest.py compares both.
 
 A point without a result is a failed cycle: the agent stops renewing, and the scores expire.
@@ -23,10 +23,8 @@ from gitops_dsf.backtest.track import ABSENT, NEVER
 from gitops_dsf.hub.raw_results import LabelValues
 
 FAR: Final = 1000
-"""In place of a score that was never written.
-
-It differs from every score by more than any deadband.
-"""
+"""The number in place of a score that was never written. It differs from every score by more than
+any deadband."""
 PublishedColumn = npt.NDArray[np.int8]
 """Published scores at consecutive points; ABSENT where the cycle failed."""
 
@@ -88,7 +86,8 @@ class GridPublisher(ReplayedPublisher):
         times: list[float] = []
         column: list[int] = []
         for now, score in zip(moments, scores.tolist(), strict=True):
-            # What was due since the last point: refreshes, and a change after its minimum interval.
+            # The writes that were due since the last point: refreshes, and a change after its
+            # minimum interval.
             while due < now:
                 times.append(due)
                 column.append(wanted)

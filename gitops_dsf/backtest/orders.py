@@ -36,7 +36,7 @@ def order_figures(
     *,
     stop: Callable[[], bool] = lambda: False,
 ) -> OrderFigures | None:
-    """How the clusters would have been ordered; None if it was stopped."""
+    """The figures of the order of the clusters; None if it was stopped."""
     grid = scores.grid
     replay = _OrderReplay(order, scores)
     for held in line.held(end=grid.count):
@@ -94,7 +94,7 @@ class _OrderReplay:
         return True
 
     def _pass(self, clusters: Sequence[str], number: int) -> None:
-        """What the reconciler would have written at this point."""
+        """The list that the reconciler would have written at this point."""
         eligible = frozenset(clusters)
         now = self._grid.at(number)
         inputs = OrderInputs(
@@ -102,7 +102,8 @@ class _OrderReplay:
             last_written=self._names,
             decided=eligible,
             served=eligible,
-            # No job is known, so nobody is busy, and who left the decision leaves the list.
+            # No job is known, so no cluster is busy, and a cluster that left the decision leaves
+            # the list.
             gone=NOBODY,
             busy=NOBODY,
             points=self._points.at(clusters, number),
@@ -151,13 +152,13 @@ class _OrderReplay:
     def _may_change(
         self, points: PointsGrid, listed: Sequence[int], others: Sequence[int]
     ) -> npt.NDArray[np.bool_]:
-        """At which points somebody leads enough, or a score has expired."""
+        """The points at which a cluster leads enough, or a score has expired."""
         # Neighbours in the list change only with expired scores, which keep their index.
         may_change: npt.NDArray[np.bool_] = np.asarray(np.isnan(points).any(axis=1))
         leads = points[:, listed[1:]] - points[:, listed[:-1]]
         may_change |= self._is_enough(leads).any(axis=1)
         if others:
-            # Somebody who has no place leads the weakest of the list.
+            # A cluster without a place leads the weakest one of the list.
             best = points[:, others].max(axis=1, keepdims=True)
             weakest = points[:, listed].min(axis=1, keepdims=True)
             may_change |= self._is_enough(best - weakest).any(axis=1)

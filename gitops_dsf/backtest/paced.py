@@ -1,4 +1,4 @@
-"""Decides paced Placements together, point by point: what the scores ask for begins by the pace.
+"""Decides paced Placements together, point by point: moves that scores ask for begin by the pace.
 
 `gitops_dsf.pacing.admit` admits the moves, as in the reconciler. Only the desired moves are
 computed here (`gitops_dsf.backtest.pacedtable`).
@@ -39,7 +39,7 @@ class PaceWait:
 
 @dataclass(frozen=True, kw_only=True)
 class PacedLine:
-    """What one Placement decided, and what it waited for."""
+    """The decisions of one Placement, and the reasons for which its moves waited."""
 
     line: DecisionLine
     waits: tuple[PaceWait, ...]
@@ -79,7 +79,7 @@ class PacedReplay:
         """The moves that are under way at the last point, and those that ended shortly before."""
 
     def run(self, *, stop: Callable[[], bool] = lambda: False) -> Mapping[str, PacedLine]:
-        """What they decided, by namespace/name; nothing if `stop` became true before the end."""
+        """The decisions by namespace/name; nothing if `stop` became true before the end."""
         for _ in self.points():
             # Half of a replay would look like a fleet that stopped moving.
             if stop():
@@ -102,7 +102,7 @@ class PacedReplay:
         for first, sums in self._table.blocks():
             for row in range(len(sums)):
                 is_eligible = sums[row] > OUT
-                # Nobody becomes or ceases to be eligible at most points.
+                # At most points, no cluster becomes eligible or ceases to be.
                 if not np.array_equal(is_eligible, was_eligible):
                     was_eligible = is_eligible
                     self._decide_at_once(first + row, sums[row])
@@ -124,7 +124,7 @@ class PacedReplay:
             stays = members & is_eligible
             if self._decided[row] and stays.sum() == members.sum() == count:
                 continue
-            # Who may stay stays: only the pace exchanges clusters that are eligible.
+            # A cluster that may stay stays: only the pace exchanges clusters that are eligible.
             ranks = np.where(stays, NOBODY, table.ranks(sums[row]))
             chosen = np.zeros(len(members), dtype=np.bool_)
             chosen[np.argsort(-ranks)[:count]] = True

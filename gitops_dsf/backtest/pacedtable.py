@@ -1,4 +1,4 @@
-"""What the scores ask of all paced Placements at one point, with numpy.
+"""Moves that the scores ask of all paced Placements at one point, with numpy.
 
 The answers are those of the simulator, which would take minutes for a backtest.
 tests/property/test_backtest_paced.py compares both.
@@ -67,9 +67,9 @@ class PacedTable:
         self.width = max(1, len(self.names))
         self.members: Bools = np.zeros((len(placements), len(self.names)), dtype=np.bool_)
         self.bonus = np.array(steady, dtype=np.int64) * MAX_SCORE
-        """What Steady gives each Placement."""
+        """The points that Steady gives each Placement."""
         self.least = np.array(least_leads, dtype=np.int64)
-        """By how much another cluster must have the larger sum for a move."""
+        """The lead in the sum that another cluster must have for a move."""
         self._ties = np.arange(len(self.names) - 1, -1, -1, dtype=np.int64)
         self._weights: dict[tuple[str, str], Ints] = {}
         for row, prepared in enumerate(placements):
@@ -150,7 +150,7 @@ class MovesAtPoint:
         self._number = number
 
     def asking(self, shifts: Sequence[AssumedShift]) -> Iterable[str]:
-        """Those for which another cluster may be before one of the decision, in order."""
+        """The Placements for which another cluster may be before one of the decision, in order."""
         table = self._table
         high = low = table.ranks(self._sums)
         if shifts:

@@ -1,10 +1,10 @@
-"""How many moves there would be if agents scored at other moments.
+"""The number of moves if agents scored at other moments.
 
-Each agent runs a scorer at a phase of its own within the interval, which nobody knows afterwards.
-The history has a value for each interval, so the backtest writes them all at the points of the
-grid. Two clusters whose scores swing alike then never differ, while on a hub one follows the other.
-So the decisions are made again on a finer grid, with some phases. These are always the same ones,
-so that equal input gives equal output.
+Each agent runs a scorer at a phase of its own within the interval, which is unknown afterwards. The
+history has a value for each interval, so the backtest writes them all at the points of the grid.
+Two clusters whose scores swing alike then never differ, while on a hub one follows the other. So
+the decisions are made again on a finer grid, with some phases. These are always the same ones, so
+that equal input gives equal output.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""One Placement of a backtest, with what no pass changes: candidates, terms and triggers."""
+"""One Placement of a backtest, with the parts that stay: candidates, terms and triggers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class PreparedPlacement:
     special: bool
     """Whether its passes depend on each other by more than Steady, or on time."""
     undecided: str
-    """Why OCM decides nothing; empty if it decides."""
+    """The reason why OCM decides nothing; empty if it decides."""
 
     @property
     def key(self) -> str:

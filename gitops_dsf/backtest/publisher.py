@@ -1,4 +1,4 @@
-"""What an agent publishes: from the results of its cycles to writes of one AddOnPlacementScore.
+"""The publisher of an agent: results of its cycles become writes of one AddOnPlacementScore.
 
 The functions are those of the agent: dimension format, aggregation, score range, deadband, minimum
 interval and refresh. Without numpy, like `gitops_dsf.backtest.track`.
@@ -41,7 +41,7 @@ class ReplayedPublisher:
             self.track.add(published.written, published.values)
         self._wanted: Mapping[str, int] | None = None
         self._due = NEVER
-        """When the wanted items are written, if no new results come before."""
+        """The time when the wanted items are written, if no new results come before."""
 
     def name(self, labels: LabelValues) -> str:
         """The item of a result."""

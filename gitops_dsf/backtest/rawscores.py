@@ -1,4 +1,4 @@
-"""From the series of a metric store to the raw scores of a scorer at the points of a grid."""
+"""Raw scores of a scorer at the points of a grid, from the series of a metric store."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from gitops_dsf.hub.raw_series import SeriesReader
 RawValues = npt.NDArray[np.float64]
 """Raw scores at consecutive points of a grid; NaN where there is no result."""
 Results = Mapping[str, Mapping[LabelValues, RawValues]]
-"""By cluster, then by labels."""
+"""Results by cluster, then by labels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ def results(
 
 
 def samples_of(raw_scores: Results, clusters: Collection[str]) -> int:
-    """How many samples the raw scores of these clusters have."""
+    """The number of samples of the raw scores of these clusters."""
     samples = 0
     for cluster, by_labels in raw_scores.items():
         if cluster in clusters:

@@ -130,7 +130,7 @@ class Replay:
 
 
 def _score(track: Track, write: int) -> PublishedScore:
-    """What a write of an AddOnPlacementScore left on the hub."""
+    """The content that a write of an AddOnPlacementScore left on the hub."""
     names: list[str] = []
     values: list[int] = []
     for name, column in track.values.items():
@@ -171,7 +171,7 @@ class _ReplayedPlacement:
 
 
 def regret(prepared: PreparedPlacement, verdict: Verdict) -> float:
-    """How many score points the chosen clusters are behind the best ones.
+    """The score points by which the chosen clusters are behind the best ones.
 
     Steady and Balance do not count: they say how decisions are made, not how good a cluster is.
     """
@@ -198,7 +198,7 @@ def _triggers(prepared: PreparedPlacement, tracks: Tracks, grid: TimeGrid) -> di
     for number in range(resyncs):
         times.add(grid.start + number * RESYNC_SECONDS)
     triggers: dict[int, float] = {}
-    # Of several triggers in a step the last one stays.
+    # If a step has several triggers, the last one stays.
     for trigger in sorted(times):
         if trigger >= grid.start:
             number = math.ceil((trigger - grid.start) / grid.step)

@@ -26,21 +26,19 @@ from gitops_dsf.simulator import HubState
 
 @dataclass(frozen=True, kw_only=True)
 class Backtest:
-    """What a fleet would have decided."""
+    """The decisions of a fleet over the span."""
 
     placements: Mapping[str, PreparedPlacement]
-    """By namespace/name, in the order in which they were given."""
+    """Placements by namespace/name, in the order in which they were given."""
     lines: Mapping[str, DecisionLine]
     """The same keys, without Placements that are not decided."""
     scores: GridScores
     """The published scores."""
     paced: Mapping[str, PacedLine]
-    """What paced Placements waited for, by namespace/name.
-
-    Placements whose filters depend on time or on decisions take no part in the pace.
-    """
+    """The waiting reasons of paced Placements, by namespace/name. Placements whose filters depend
+    on time or on decisions take no part in the pace."""
     unpaced: Mapping[str, DecisionLine]
-    """What the Placements of `paced` would decide without the pace."""
+    """The decisions of the Placements of `paced` without the pace."""
 
     @property
     def grid(self) -> TimeGrid:
@@ -79,7 +77,7 @@ def run(
     paced_lines: Mapping[str, PacedLine] = {}
     unpaced: dict[str, DecisionLine] = {}
     if pace is not None and sharing:
-        # What they would have decided without the pace is shown beside what they decide with it.
+        # Their decisions without the pace are shown beside those with it.
         for key in paced:
             if key in lines:
                 unpaced[key] = lines.pop(key)

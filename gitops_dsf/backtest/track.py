@@ -13,11 +13,12 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 ABSENT: Final = -128
-"""In place of a score where there is none. No score is so low: -100 is the least that OCM takes."""
+"""The number in place of a score where there is none. No score is so low: -100 is the least that
+OCM takes."""
 NEVER: Final = math.inf
 
 Tracks = Mapping[str, Mapping[str, "Track"]]
-"""By name of the AddOnPlacementScore, then by cluster."""
+"""Tracks by name of the AddOnPlacementScore, then by cluster."""
 
 
 class Expiry(NamedTuple):

@@ -123,7 +123,7 @@ class _Fold:
                 weakest = reduce(np.minimum, columns)
             else:
                 weakest = ranks.keys[rows].take(self._members, axis=1).min(axis=1)
-            # The leaders are one more than are chosen. So if somebody outside beats the weakest
+            # The leaders are one more than are chosen. So if a cluster outside beats the weakest
             # member, one of the leaders does.
             is_before = ranks.leading[rows] > (weakest + self._bonus)[:, np.newaxis]
             is_before &= is_outside.take(ranks.leaders[rows])
@@ -144,20 +144,20 @@ class _Fold:
 
 
 class _Ranks:
-    """How the candidates rank at consecutive points, without the bonus of Steady."""
+    """The ranks of the candidates at consecutive points, without the bonus of Steady."""
 
     def __init__(self, sums: Ints, multiplier: int, count: int) -> None:
         """`count` clusters are chosen, which must be fewer than there are candidates."""
         width = sums.shape[1]
-        # Of equal sums OCM takes the first name. The candidates are in order of name, so keys that
-        # differ by less than one point of a sum decide it.
+        # If sums are equal, OCM takes the first name. The candidates are in order of name, so keys
+        # that differ by less than one point of a sum decide it.
         self.keys: Ints = sums * (multiplier * width) + np.arange(width - 1, -1, -1, dtype=np.int64)
         self.leaders: Ints = (
             _best_few(self.keys, count + 1) if count < FEW else _best(self.keys, count + 1)
         )
         """The best candidates of each point, one more than are chosen, the best first."""
         self.leading: Ints = np.take_along_axis(self.keys, self.leaders, axis=1)
-        """Their keys."""
+        """The keys of the leaders."""
         self.best: Ints = np.take_along_axis(sums, self.leaders[:, :count], axis=1).sum(axis=1)
         """The sum of the best clusters of each point."""
 

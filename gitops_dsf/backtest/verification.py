@@ -1,6 +1,6 @@
-"""How often the checks of moves would have failed where a Placement would have run. An estimate.
+"""Estimated failures of the checks of moves where a Placement would have run.
 
-Not guaranteed: that the application was there. The scores of the past say how it did where it
+Not guaranteed: that the application was there. The scores of the past show how it did where it
 really ran, and a backtest decides where it would have run.
 """
 
@@ -31,16 +31,16 @@ class _Stay(NamedTuple):
 
 
 class _Arrival(NamedTuple):
-    """When the score of a cluster has measured the application, and when that is good."""
+    """The time when a cluster's score has measured the application, and the lowest good score."""
 
     measured_from: int
     """A point of the grid."""
     at_least: int | None
-    """None if nobody knows how the old copy did."""
+    """The lowest good score; None if the score of the old copy is unknown."""
 
 
 def estimate(line: DecisionLine, check: VerifiedBy, scores: GridScores) -> VerifierEstimate:
-    """How often a check would have failed for the decisions of a Placement."""
+    """The number of times that a check would have failed for the decisions of a Placement."""
 
     # An application that flaps is on the same few clusters again and again.
     @cache
@@ -76,7 +76,7 @@ def estimate(line: DecisionLine, check: VerifiedBy, scores: GridScores) -> Verif
 
 
 def not_known(check: VerifiedBy, reason: str) -> VerifierEstimate:
-    """The estimate for a score whose past nobody knows."""
+    """The estimate for a score whose past is unknown."""
     return VerifierEstimate(
         scorer=check.scorer,
         dimension=check.dimension,
@@ -132,7 +132,7 @@ def _bound_of_move(
     *,
     at: int,
 ) -> int | None:
-    """The score of the old copy before a move, less the allowed points; None if nobody knows."""
+    """The score of the old copy before a move, less the allowed points; None if it is unknown."""
     for cluster in left:
         column = known(cluster)
         # The point before: the score at the point of the move may show already that it left.

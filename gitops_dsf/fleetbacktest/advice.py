@@ -1,4 +1,4 @@
-"""What a backtest advises to write into a fleet repository, with file and line."""
+"""Advice of a backtest for a fleet repository, with file and line."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -29,7 +29,7 @@ def advice_on(
     window: float,
     stop: Callable[[], bool],
 ) -> Iterator[tuple[str, Advice]]:
-    """What to change about stickiness and deadbands, by namespace/name of the Placement.
+    """The advised changes of stickiness and deadbands, by namespace/name of the Placement.
 
     `histories` are the published scores by deadband. `window` is that of returns, in seconds.
     """
@@ -40,7 +40,8 @@ def advice_on(
         if prepared is None or prepared.special or prepared.key not in backtest.lines:
             continue
         stickiness = placement.ranking.stickiness
-        # What is written is tried, too: people may write weights that express no other value.
+        # The written weights are tried as well: people may write weights that express no other
+        # value.
         values = expressible([score.weight for score in placement.scores])
         advice = advise(
             prepared,
@@ -121,7 +122,7 @@ def _demand(
 def _fields(
     setting: Trial, placement: ResolvedPlacement, fleet: CheckedFleet
 ) -> Iterator[AdvisedField]:
-    """What to write to follow the advice for one Placement; nothing if that is what is written."""
+    """The fields to write for one Placement's advice; empty if they are written already."""
     stickiness = placement.ranking.stickiness
     if setting.stickiness != stickiness:
         position = placement.declared.at("spec", "stickiness")

@@ -1,6 +1,9 @@
-"""Compares what one or two revisions of a fleet repository would have decided.
+"""Compares the decisions that one or two revisions of a fleet repository would have made.
 
-It says which histories it needs, takes them page by page, and decides.
+It names the histories that it needs, takes them page by page, and decides.
+
+Guaranteed: a Placement that could not be decided has a reason, and is never counted as one without
+moves. Not guaranteed: that the past would have been like this (`gitops_dsf.backtest.run`).
 """
 
 import math
@@ -37,7 +40,7 @@ OUT_OF_TIME: Final = "the time limit was over before it was decided"
 
 
 class RevisionTitles(NamedTuple):
-    """What the revisions are called."""
+    """The names of the revisions."""
 
     base: str
     """Empty without a base."""
@@ -118,7 +121,7 @@ class RevisionComparison:
         return frozenset(clusters)
 
     def expected_samples(self) -> int:
-        """How many samples the history has at least, if no cluster misses any."""
+        """The smallest number of samples that the history has, if no cluster misses any."""
         samples = 0
         for question in self.questions():
             samples += self.grid(question).count * len(self.clusters_of(question))
@@ -218,7 +221,7 @@ class RevisionComparison:
         window: float,
         stop: Callable[[], bool],
     ) -> BacktestSide:
-        """What is shown of one revision."""
+        """The part of one revision that is shown."""
         placements = _figures(revision, backtest, window=window, stop=stop)
         side = BacktestSide(
             title=revision.title,
@@ -263,7 +266,7 @@ def _figures(
 def _estimates(
     revision: RevisionHistory, backtest: Backtest
 ) -> Mapping[str, tuple[VerifierEstimate, ...]]:
-    """How often the checks of each verified Placement would have failed."""
+    """The number of times that the checks of each verified Placement would have failed."""
     estimates: dict[str, tuple[VerifierEstimate, ...]] = {}
     for key, verification in revision.verifications.items():
         line = backtest.lines.get(key)
@@ -281,7 +284,7 @@ def _estimates(
 
 
 def _orders(backtest: Backtest, *, stop: Callable[[], bool]) -> Mapping[str, OrderFigures]:
-    """How the clusters of each Placement with multiKueue would have been ordered."""
+    """The order in which the clusters of each Placement with multiKueue would have been."""
     orders: dict[str, OrderFigures] = {}
     for key, line in backtest.lines.items():
         order = multikueue_order(backtest.placements[key].placement)

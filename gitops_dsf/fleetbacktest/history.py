@@ -1,6 +1,9 @@
 """One revision of a fleet repository, while its history is read.
 
 Names of scores are those of the AddOnPlacementScores. Placements are named by namespace/name.
+
+Not guaranteed: that the history is complete. A backtest begins when all clusters with an early
+score have one, and Placements by scores without a history are forgotten.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -34,10 +37,8 @@ from gitops_dsf.views.preview.placements import typed_placements
 MIN_GAP: Final = 0.01
 """Missing points are reported from this share on."""
 WAITED: Final = 0.1
-"""How long after the first score of all the first one of a cluster may come, to be waited for.
-
-It is a part of the span.
-"""
+"""The time after the first score of all within which the first one of a cluster must come, to be
+waited for. It is a part of the span."""
 LATEST: Final = 0.9
 """A score that begins after this part of the span has too little of a past."""
 DEFAULT_STEP: Final = 60
@@ -48,7 +49,7 @@ Histories = Mapping[int | None, Tracks]
 
 
 class Beginning(NamedTuple):
-    """When a backtest can begin."""
+    """The time at which a backtest can begin."""
 
     start: float
     """Unix seconds."""
@@ -64,23 +65,23 @@ class RevisionHistory:
     fleet: CheckedFleet
     span: HistorySpan
     placements: Mapping[str, Placement]
-    """As people wrote them: paced ones are on the hub with other weights."""
+    """Placements as people wrote them: paced ones are on the hub with other weights."""
     paced: Mapping[str, Paced]
     not_asked_for: tuple[str, ...]
     """Paced Placements that are not asked for."""
     ranks: Mapping[str, tuple[str, ...]]
     """The scores that each Placement ranks by."""
     verifications: Mapping[str, Verification]
-    """What must hold after moves of a Placement, of those that are verified."""
+    """The verifications of Placements whose moves are verified."""
     questions: Questions
     publishers: Mapping[int | None, dict[str, dict[str, GridPublisher]]]
-    """By deadband that is tried (None: as written), by score, then by cluster."""
+    """Publishers by deadband that is tried (None: as written), by score, then by cluster."""
     unknown: dict[str, str] = field(default_factory=dict)
     """Placements that cannot be decided, and why."""
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
     """Points without a result, by score, then by cluster."""
     leading: dict[str, dict[str, int]] = field(default_factory=dict)
-    """How many of these come before the first result."""
+    """The number of these that come before the first result."""
     unread: dict[str, str] = field(default_factory=dict)
     """Scores without a known past, and why. Decisions need those that rank only."""
 
@@ -134,12 +135,12 @@ class RevisionHistory:
                 is_known = ~np.isnan([*raw_scores.values()]).all(axis=0)
                 before = int(is_known.argmax()) if is_known.any() else count
                 leading[cluster] = first + before
-            # Of several series the one with the fewest gaps counts.
+            # If there are several series, the one with the fewest gaps counts.
             gaps = [int(np.count_nonzero(np.isnan(values))) for values in raw_scores.values()]
             missing[cluster] = missing.get(cluster, 0) + min(gaps)
 
     def finish(self) -> Histories:
-        """What was published. Forgets Placements by scores of which the history has nothing."""
+        """The published scores. Forgets Placements by scores that the history does not have."""
         histories: dict[int | None, Tracks] = {}
         for deadband, by_resource in self.publishers.items():
             tracks: dict[str, dict[str, Track]] = {}
@@ -159,11 +160,11 @@ class RevisionHistory:
         return histories
 
     def begin(self, tracks: Tracks, *, earliest: float) -> Beginning:
-        """When all scores are known, and which is the last.
+        """The time when all scores are known, and the score that is the last.
 
         A cluster whose first score comes long after the others did not exist before, so it is not
-        waited for. A score that comes too late decides no Placement. What is long and late is
-        measured by the history that there is: `earliest` is its first score.
+        waited for. A score that comes too late decides no Placement. Both are measured by the
+        history that there is: `earliest` is its first score.
         """
         grid = self.grid
         length = grid.end - max(grid.start, earliest)
@@ -195,7 +196,7 @@ class RevisionHistory:
             if key not in self.unknown:
                 ranked.update(resources)
         late = [resource for resource in ranked if begins.get(resource, grid.start) > grid.start]
-        # Of equal ones the first name.
+        # If several are equal, the first name is taken.
         return max(sorted(late), key=begins.__getitem__, default=None)
 
     def gaps(self) -> Iterator[tuple[str, Mapping[str, float]]]:
@@ -288,7 +289,7 @@ def history_of(
 def _publishers(
     fleet: CheckedFleet, scorer: EffectiveScorer, deadband: int | None, span: HistorySpan
 ) -> dict[str, GridPublisher]:
-    """What publishes a score on each cluster, by cluster."""
+    """The publisher of a score on each cluster, by cluster."""
     summary = summarise(scorer)
     if deadband is not None:
         rule = PublishRule(

@@ -1,4 +1,4 @@
-"""Which history a revision of a fleet repository needs: the questions to a metric store.
+"""Queries to a metric store for the history that a revision of a fleet repository needs.
 
 The raw scores of the past are those of the scorers of that time. So the history of a scorer answers
 for a revision only where nothing changed that raw scores depend on.
@@ -21,11 +21,11 @@ class HistoryQuestion:
     step: int
     """Seconds between two points: the interval of the scorer."""
     anew: StoreQuery | None = None
-    """A query to evaluate anew; None for the raw scores that agents exported."""
+    """A query that the store evaluates again; None for the raw scores that agents exported."""
 
     @property
     def query(self) -> str:
-        """The text that is evaluated anew; empty for the raw scores that agents exported."""
+        """The text that is evaluated again; empty for the raw scores that agents exported."""
         return "" if self.anew is None else self.anew.text
 
 
@@ -37,7 +37,7 @@ class Questions:
     by_resource: dict[str, HistoryQuestion] = field(default_factory=dict)
     """The same keys as `scorers`."""
     reasons: dict[str, str] = field(default_factory=dict)
-    """Why no history can answer for other AddOnPlacementScores."""
+    """The reasons why no history can answer for other AddOnPlacementScores."""
 
 
 def questions_of(
@@ -75,7 +75,7 @@ def questions_of(
 
 
 def _why_foreign(resource: str, fleet: CheckedFleet) -> str:
-    """Why there is no history of a score that no scorer publishes."""
+    """The reason why there is no history of a score that no scorer publishes."""
     for external in fleet.repository.spec.external_scores:
         if external.resource == resource:
             # Agents export what they publish as dynamic_score. Other add-ons do not.
@@ -84,7 +84,7 @@ def _why_foreign(resource: str, fleet: CheckedFleet) -> str:
 
 
 def _why_outdated(scorer: EffectiveScorer, before: CheckedFleet) -> str:
-    """Why the history of a scorer says nothing about its changed definition; empty if it does."""
+    """The reason why a scorer's history is useless after its change; empty if it is useful."""
     # A scorer that publishes nothing exports its raw scores, too.
     old = before.predecessor_of(scorer) or before.scorer_by_name.get(scorer.name)
     if old is None:

@@ -1,4 +1,4 @@
-"""What revisions of a fleet repository would have decided, and the JSON of that."""
+"""Results of a backtest for the revisions of a fleet repository, and their JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class RevisionResult:
     """What one revision would have decided."""
 
     side: BacktestSide
-    """What is shown of it, by namespace/name of the Placement."""
+    """The decisions that are shown, by namespace/name of the Placement."""
     backtest: Backtest
     waited_for: str
     """Name of the score whose beginning is the start of the grid; empty if that is the span's."""
@@ -71,8 +71,8 @@ def compared(results: Sequence[RevisionResult]) -> Sequence[ComparedFigures]:
     after = results[-1].side.placements
     before: Mapping[str, Figures] = results[0].side.placements if len(results) > 1 else {}
     pairs: list[ComparedFigures] = []
-    # Also those that only one revision has or could decide: such a Placement differs, and nobody
-    # should learn of it from its absence.
+    # Placements that only one revision has or could decide are included: such a Placement differs,
+    # and its absence would hide that.
     for key in sorted({*before, *after}):
         pairs.append(ComparedFigures(key, before.get(key), after.get(key)))
     return pairs
@@ -94,7 +94,7 @@ def document(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) ->
 
 
 def limits(results: Sequence[RevisionResult]) -> tuple[str, ...]:
-    """What a backtest cannot know.
+    """The facts that a backtest cannot know.
 
     Moments of the agents are named only where a range of moves is shown.
     """

@@ -15,7 +15,7 @@ from gitops_dsf.backtest.sums import sum_blocks
 
 MAX_LINES: Final = 5
 MAX_POINTS: Final = 240
-"""Of each line; each is the mean of its stretch of time."""
+"""Upper limit of points of each line; each is the mean of its stretch of time."""
 _Means = npt.NDArray[np.float64]
 
 
@@ -23,9 +23,9 @@ class LinePoint(NamedTuple):
     """A point of a line."""
 
     seconds: float
-    """Since the start of the page's charts."""
+    """Seconds since the start of the page's charts."""
     value: float
-    """Of the weighted mean of the scores, in points."""
+    """The weighted mean of the scores, in points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +33,9 @@ class ScoreLines:
     """The scores of some clusters over time."""
 
     lines: Mapping[str, Sequence[LinePoint]]
-    """By cluster."""
+    """Lines by cluster."""
     bounds: Sequence[Sequence[LinePoint]]
-    """What another cluster must reach to take over; nothing without stickiness."""
+    """The value that another cluster must reach to take over; empty without stickiness."""
     stickiness: float
     """Points by which it must be better."""
 
@@ -66,7 +66,7 @@ def score_lines(backtest: Backtest, key: str, named: Sequence[str], *, start: fl
             first = math.ceil(held.first / size)
             end = math.ceil(held.end / size)
             if columns and first < end:
-                # Of several clusters the weakest is left first.
+                # If there are several clusters, the weakest is left first.
                 weakest = means[first:end, columns].min(axis=1) + stickiness
                 bounds.append(_line(times[first:end], weakest))
     return ScoreLines(lines=lines, bounds=bounds, stickiness=stickiness)

@@ -1,4 +1,4 @@
-"""Where the API of a forge is, and what it calls the repository.
+"""Addresses on a forge: its API, and its name for the repository.
 
 Both follow from the URL that git clones.
 """
@@ -24,7 +24,7 @@ _PATHS: Final[dict[ForgeKind, str]] = {
     "GitLab": "/api/v4",
     "Gitea": "/api/v1",
 }
-"""Where the API is below the URL of a forge. That of GitHub is of an Enterprise Server."""
+"""The path of the API below the URL of a forge. That of GitHub is of an Enterprise Server."""
 _URL: Final = re.compile(
     r"((?P<scheme>https?|ssh)://)?([^@/\s]*@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][\w.-]*)"
     r"(?(scheme)(?P<port>:[0-9]+)?/|:/?)(?P<place>([\w.-]+/)*[\w.-]+?)(\.git)?/?"
@@ -68,17 +68,17 @@ def address_of(url: str, *, kind: ForgeKind, api: str = "") -> ForgeAddress:
 
 
 class WebAddress(NamedTuple):
-    """Where people read a repository of a forge in a browser."""
+    """The address at which people read a repository of a forge in a browser."""
 
     scheme: str
     host: str
     port: str
-    """With its colon; empty for the usual one."""
+    """The port with its colon; empty for the usual one."""
     place: str
 
 
 def repository_of(url: str) -> WebAddress | None:
-    """Where people read the repository that git clones from this URL; None for a path.
+    """The page of the repository that git clones from this URL; None for a path.
 
     A URL of ssh has another port than the pages of its forge, which are at the usual one of https.
     """
@@ -97,8 +97,8 @@ def repository_of(url: str) -> WebAddress | None:
 def names_same_repository(url: str, other: str) -> bool:
     """Whether two URLs of git mean one repository of a host.
 
-    The scheme, the user, the port of ssh and the ending .git do not matter. False for URLs without
-    a host.
+    The scheme, the user, the port of ssh and the ending .git do not matter. It is False for URLs
+    without a host.
     """
     first = _URL.fullmatch(url)
     second = _URL.fullmatch(other)

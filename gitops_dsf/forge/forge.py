@@ -1,4 +1,16 @@
-"""What all forges have in common: one pull request for a branch, and one comment that is edited."""
+"""The common part of all forges: one pull request for a branch, and one comment that is edited.
+
+The subclasses in `forges` have the paths and the shapes of each API. Answers are untrusted: they
+are decoded into typed values, and a wrong shape is an error.
+
+Guaranteed: where a forge refuses a second pull request for a branch, `open` returns the one that is
+open. `comment` edits only a comment of the token's own user; for the token of a GitHub workflow,
+which may not ask who it is, that is any bot.
+
+Not guaranteed: that a request which failed had no effect. Callers look what is there. Nor that the
+own comment is found among thousands, because the number of pages is limited; then another one is
+added.
+"""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -18,7 +30,7 @@ MAX_QUOTED: Final = 300
 PAGE: Final = 100
 """Comments of a page: the most that GitHub and GitLab give at once."""
 _MAX_PAGES: Final = 100
-"""Of comments that are read at most."""
+"""Upper limit of the pages of comments that are read."""
 
 T = TypeVar("T")
 
@@ -31,15 +43,15 @@ class Forge:
 
     NAME: ClassVar[str]
     TO_PROPOSE: ClassVar[str]
-    """What a token needs for pull requests."""
+    """The right that a token needs for pull requests."""
     TO_COMMENT: ClassVar[str]
-    """What a token needs for comments."""
+    """The right that a token needs for comments."""
     HOME: ClassVar[str]
     """Path of the repository, with its place as it is or quoted."""
     PULL_REQUESTS: ClassVar[str] = "pulls"
     """Path of its pull requests, below the repository."""
     SHAPE: ClassVar[type[PullRequest]]
-    """What its pull requests look like."""
+    """The type of its pull requests."""
     NEWEST: ClassVar[str]
     """Query for the newest pull requests of a branch of this repository."""
     HEAD: ClassVar[str] = "head"
@@ -88,7 +100,7 @@ class Forge:
         return None
 
     async def open(self, *, branch: str, title: str, body: str) -> PullRequest:
-        """Opens a pull request, or returns the one that somebody else was faster to open."""
+        """Opens a pull request, or returns the one that was opened meanwhile."""
         text = body if len(body) <= MAX_BODY else f"{body[:MAX_BODY]}\n\n(cut off)"
         content = {self.HEAD: branch, self.BASE: self._base, "title": title, self.BODY: text}
         try:
@@ -113,8 +125,7 @@ class Forge:
     async def comment(self, number: int, text: str, *, marker: str) -> str:
         """Writes the comment that begins with the marker, and returns `edited` or `added`.
 
-        It edits the own one, and never one that somebody else wrote: whoever may comment can write
-        the marker.
+        It edits its own comment, and never one of another user: any commenter can write the marker.
         """
         own = await self._own_comment(number, marker)
         if own is not None:
@@ -212,7 +223,7 @@ def _is_same_user(writer: ForgeUser, me: ForgeUser) -> bool:
 
 
 def _hint(status: int, needs: str) -> str:
-    """What to do about a refusal, to be written behind it."""
+    """The hint about a refusal, which is written behind it."""
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return f"; the token needs: {needs}"
     if status == HTTPStatus.NOT_FOUND:

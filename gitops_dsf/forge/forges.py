@@ -20,7 +20,7 @@ from gitops_dsf.forge.sending import ForgeError
 _GITEA_PAGE: Final = "50"
 """Pull requests of a page. Servers limit it to MAX_RESPONSE_ITEMS, which is 50."""
 _MAX_GITEA_PAGES: Final = 40
-"""Of pull requests that are read at most."""
+"""Upper limit of the pages of pull requests that are read."""
 
 
 class _HeadRepository(msgspec.Struct, frozen=True):
@@ -115,7 +115,7 @@ class Gitea(GitHub):
         except ForgeError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
-            # There is no such pull request, or no such repository, which this call tells.
+            # There is no such pull request or no such repository, which this call distinguishes.
             await self._call("GET", "pulls", list[GitHubPull], query={"limit": "1"})
             return None
         # That is one of them, and not always the newest. Pages begin with the newest.
@@ -126,7 +126,7 @@ class Gitea(GitHub):
             for pull in pulls:
                 if pull.is_from(self._place, branch):
                     return pull
-            # Those that follow are older than the one that is known.
+            # The following ones are older than the one that is known.
             if not pulls or pulls[-1].number <= some.number:
                 break
         return some

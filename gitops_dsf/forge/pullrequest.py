@@ -1,4 +1,4 @@
-"""Pull requests, comments and users, as far as the answers of all forges have them."""
+"""Pull requests, comments and users: the fields that the answers of all forges have."""
 
 from datetime import datetime
 from typing import Final, Literal
@@ -30,7 +30,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def merged(self) -> bool:
-        """Whether it was merged. GitHub and Gitea call that closed, too."""
+        """Whether it was merged. GitHub and Gitea call a merged one closed as well."""
         return self.state == "merged" or self.merged_at is not None
 
     @property
@@ -47,7 +47,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForgeUser(msgspec.Struct, frozen=True):
-    """Who writes, as far as forges say it."""
+    """The author of a comment or a pull request, as far as forges name it."""
 
     id: int = 0
     type: str = ""
@@ -63,5 +63,5 @@ class ForgeComment(msgspec.Struct, frozen=True):
 
     @property
     def writer(self) -> ForgeUser | None:
-        """Who wrote it."""
+        """The author."""
         return self.user or self.author

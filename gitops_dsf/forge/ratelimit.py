@@ -1,4 +1,4 @@
-"""Whether an answer of a forge means "later", and how much later."""
+"""Rate limits of forges: whether an answer means "later", and how much later."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -7,13 +7,11 @@ from typing import Final
 from dsf_wire.retryafter import MAX_RETRY_AFTER, retry_after
 
 LIMIT_SECONDS: Final = 60.0
-"""How long to wait at a limit of which the answer does not say when it ends. GitHub asks for a
-minute or more (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
-"""
+"""The wait at a limit whose answer does not say when it ends. GitHub asks for a minute or more
+(docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api)."""
 _LIMIT_WORDS: Final = (b"rate limit", b"abuse detection")
-"""What GitHub writes into a 403 that is not a missing permission. Its secondary limits often have
-no header that says so.
-"""
+"""The words that GitHub writes into a 403 that is not a missing permission. Its secondary limits
+often have no header that says so."""
 
 
 def asked_wait(status: int, headers: Mapping[str, str], content: bytes, *, now: float) -> float:
@@ -31,15 +29,15 @@ def asked_wait(status: int, headers: Mapping[str, str], content: bytes, *, now: 
     if wait is None and _is_spent(headers) and reset.isdecimal():
         # GitHub says when an hourly limit ends, and sends no Retry-After.
         wait = min(float(reset[:12]) - now, MAX_RETRY_AFTER)
-    # By a clock that differs from ours, the limit may seem to be over. GitHub may ban a client that
-    # goes on while it is limited, so this does not ask again at once.
+    # With a clock that differs from ours, the limit may seem to be over. GitHub may ban a client
+    # that goes on while it is limited, so the request is not sent again at once.
     if wait is None or wait <= 0:
         return LIMIT_SECONDS
     return wait
 
 
 def _is_limited(status: int, headers: Mapping[str, str], content: bytes) -> bool:
-    """Whether a limit is why the forge did not do it. GitHub answers 403 for most of its limits."""
+    """Whether the forge refused because of a limit. GitHub answers 403 for most of its limits."""
     if status != HTTPStatus.FORBIDDEN:
         return status == HTTPStatus.TOO_MANY_REQUESTS
     if _is_spent(headers) or "retry-after" in headers:

@@ -1,4 +1,4 @@
-"""How requests to a forge are sent, and how they fail."""
+"""Requests to a forge: the function that sends them, and their errors."""
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -16,7 +16,7 @@ class ForgeError(GitopsDsfError):
     def __init__(self, message: str, *, status: int = 0, wait: float = 0.0) -> None:
         super().__init__(message)
         self.status = status
-        """Of the answer; 0 if there was none."""
+        """The status of the answer; 0 if there was none."""
         self.wait = wait
         """Seconds that the forge asks to wait; 0 when the usual pause is enough."""
 
@@ -38,17 +38,17 @@ class ForgeError(GitopsDsfError):
 
 
 class ForgeAnswer(NamedTuple):
-    """What a forge answered. It is untrusted."""
+    """The answer of a forge. It is untrusted."""
 
     status: int
     content: bytes
-    """Without the token, if the status says that something is wrong."""
+    """The content, without the token if the status is an error."""
     wait: float = 0.0
     """Seconds that the forge asks to wait."""
 
 
 class Send(Protocol):
-    """How a program sends requests: with which token, certificates and limits.
+    """The way a program sends requests: with its token, certificates and limits.
 
     It limits the size and the time of an answer, and follows no redirects.
     """

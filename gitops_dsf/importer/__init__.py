@@ -1,7 +1,7 @@
-"""Writes what a hub knows into a fleet repository, and keeps what people wrote there.
+"""Writes the clusters and scorers of a hub into a fleet repository, and keeps what people wrote.
 
-`manifest` makes of an object of the hub what git should hold, `selection` says which labels and
-claims, `update` edits the fields that follow the hub, `take` makes a `planned` import of all
+`manifest` turns an object of the hub into the one that git should hold, `selection` chooses labels
+and claims, `update` edits the fields that follow the hub, `take` makes a `planned` import of all
 objects, and `valid` leaves out the clusters with which the repository would be invalid. Nothing is
 deleted: objects that the hub does not have are only reported.
 """

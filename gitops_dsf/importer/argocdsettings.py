@@ -40,7 +40,7 @@ def adapt_argocd(file: SettingsFile, argocd: ArgoCdPlace) -> AdaptedSettings:
 
 
 def _notes(argocd: ArgoCdPlace) -> Iterator[str]:
-    """What else of Argo CD is on the hub, and who owns it."""
+    """The other parts of Argo CD on the hub, and their owners."""
     for importer in argocd.importers:
         yield (
             f"GitOpsCluster {importer.namespace}/{importer.name} imports the clusters that its"

@@ -1,7 +1,7 @@
 """Converts an object of the hub to the manifest that git should hold.
 
-It takes what people decide, without what controllers report. Raises RepositoryError for objects
-that do not have the shape of their kind.
+It takes the fields that people decide, without those that controllers report. Raises
+RepositoryError for objects that do not have the shape of their kind.
 """
 
 import re
@@ -20,15 +20,14 @@ from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
 OCM_TAINTS: Final = (f"{OCM_GROUP}/unavailable", f"{OCM_GROUP}/unreachable")
 """Taints that OCM adds and removes itself (docs/contributing/behaviour.md#taints-that-ocm-sets)."""
 _PASSING_TAINTS: Final = (*OCM_TAINTS, MAINTENANCE_TAINT)
-"""Those that the inventory does not keep: the reconciler takes its own away when a maintenance
-ends.
-"""
+"""Taints that the inventory does not keep: the reconciler takes its own away when a maintenance
+ends."""
 _TOOL_METADATA: Final = (
     "kubectl.kubernetes.io/",
     "app.kubernetes.io/managed-by",
     "app.kubernetes.io/instance",
 )
-"""How labels and annotations begin that say what applied an object."""
+"""Prefixes of labels and annotations that say which tool applied an object."""
 
 ImportedObject = dict[str, Any]
 """A manifest for git."""
@@ -42,7 +41,7 @@ def manifest(data: Mapping[str, Any], selection: ImportSelection) -> ImportedObj
 
 
 def why_not_taken(data: Mapping[str, Any]) -> str:
-    """Why `manifest` gives None for an object of a kind that git holds."""
+    """The reason why `manifest` gives None for an object of a kind that git holds."""
     kind = str(data.get("kind"))
     version = str(data.get("apiVersion"))
     # Built-in sets are the other ones without a manifest, which callers do not report.
@@ -76,7 +75,7 @@ def authored_metadata(data: Mapping[str, Any], field: str) -> dict[str, str]:
     """The labels or annotations of an object that people wrote."""
     kept: dict[str, str] = {}
     for key, value in _mapping(_mapping(data, "metadata"), field).items():
-        # What steered Argo CD on the hub is not for the object that it applies from git.
+        # Metadata that steered Argo CD on the hub is not for the object that it applies from git.
         if not key.startswith(_TOOL_METADATA) and not steers(key):
             kept[key] = value
     return kept
@@ -88,7 +87,8 @@ def _cluster(data: Mapping[str, Any], selection: ImportSelection) -> ImportedObj
     status = _mapping(data, "status")
     cluster = _named(data)
     kept_labels = {name: labels[name] for name in sorted(labels) if selection.takes_label(name)}
-    # Empty fields are left out: in git they would say that there is nothing, which nobody wrote.
+    # Empty fields are left out: in git they would mean that there is nothing, which was not
+    # written.
     if kept_labels:
         cluster["metadata"]["labels"] = kept_labels
     cluster["spec"] = {"hubAcceptsClient": bool(spec.get("hubAcceptsClient"))}

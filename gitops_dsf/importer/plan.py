@@ -1,4 +1,4 @@
-"""Plans an import of everything that is asked for."""
+"""Plans an import of all requested objects."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

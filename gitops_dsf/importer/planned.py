@@ -1,4 +1,4 @@
-"""A planned import, as values: what would be written, and what happens to each object."""
+"""A planned import, as values: the files that would be written, and the fate of each object."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class ImportLine:
-    """What happened to one object. `file` is relative to the repository."""
+    """The outcome for one object. `file` is relative to the repository."""
 
     kind: str
     name: str
@@ -33,21 +33,21 @@ class Import:
     or name; `changes` says why.
     """
     not_joined: list[ImportLine] = field(default_factory=list)
-    """Clusters that are being deleted, or that nobody has accepted; `changes` says which."""
+    """Clusters that are being deleted, or that were not accepted; `changes` says which."""
     carried: list[ImportLine] = field(default_factory=list)
     """Placements and ApplicationSets that are written as they are; `changes` says why."""
     left: list[ImportLine] = field(default_factory=list)
     """Placements and ApplicationSets that are not written; `changes` says why."""
     applied_elsewhere: list[ImportLine] = field(default_factory=list)
-    """Those that are written, and that an Application of Argo CD applies; `changes` names it."""
+    """Written objects that an Application of Argo CD applies; `changes` names it."""
     declared: list[str] = field(default_factory=list)
     """Scores of other add-ons that the settings declare from now on, without range."""
     undeclared: list[str] = field(default_factory=list)
-    """Those that are not declared, because no AddOnPlacementScore of the input has them."""
+    """Scores that are not declared, because no AddOnPlacementScore of the input has them."""
     adopted: int = 0
     """ApplicationSets that are written, in either form."""
     missing: list[ImportLine] = field(default_factory=list)
-    """In git but not on the hub. They are reported and never deleted."""
+    """Objects in git that are not on the hub. They are reported and never deleted."""
     unchanged: int = 0
     skipped: list[str] = field(default_factory=list)
     """Kinds that were skipped, with their number, such as `3 ManagedClusterAddOn`."""

@@ -1,4 +1,4 @@
-"""Which labels and claims of a cluster git should hold.
+"""Labels and claims of a cluster that git should hold.
 
 A label without a domain belongs to its user (Kubernetes, "Labels and Selectors": automated
 components must use a prefix), so it is taken. Labels with a domain are written by controllers and
@@ -53,7 +53,7 @@ class ImportSelection:
             if document.kind == "DynamicScorer":
                 labels.update(_identifying(document, "label"))
                 claims.update(_identifying(document, "claim"))
-            # What a cluster has says nothing about who asks for it.
+            # The labels of a cluster do not show which selectors ask for them.
             if document.kind == "ManagedCluster":
                 continue
             for field, selector in _selectors(document.data):

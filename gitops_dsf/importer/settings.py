@@ -11,12 +11,12 @@ KIND: Final = "FleetRepository"
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptedSettings:
-    """What was found on a hub, as lines for people."""
+    """The settings of a hub, as lines for people."""
 
     changed: tuple[str, ...] = ()
     """A line for each change of the settings, with its reason."""
     notes: tuple[str, ...] = ()
-    """What else is there, and who owns it."""
+    """Other settings that are there, and their owners."""
 
 
 class SettingsFile:
@@ -34,9 +34,10 @@ class SettingsFile:
         return self._file.text
 
     def section(self, field: str) -> dict[str, Any] | None:
-        """A copy of a mapping of the spec, empty if nobody wrote it.
+        """A copy of a mapping of the spec, empty if it is not written.
 
-        None if the file has something else there. What reads the whole repository says so.
+        It is None if the file has something else there. Readers of the whole repository report
+        that.
         """
         if self._spec is None:
             return None
@@ -46,9 +47,10 @@ class SettingsFile:
         return dict(section) if isinstance(section, Mapping) else None
 
     def extend(self, field: str, entries: Iterable[Any]) -> bool:
-        """Appends to a list of the spec, also to one that nobody wrote.
+        """Appends to a list of the spec, even if it is not written.
 
-        False if the file has something else there, or holds aliases, which cannot be edited.
+        Returns False if the file has something else there, or holds aliases, which cannot be
+        edited.
         """
         if self._spec is None:
             return False

@@ -1,7 +1,11 @@
-"""Compares a hub's objects with a repository: what is new, changed, or only in git.
+"""Compares a hub's objects with a repository: new, changed, and only in git.
 
-Clusters and cluster sets follow the hub. Of scorers and masks git's are kept, unless `overwrite` is
-asked for. Nothing is written here, and nothing is ever deleted.
+Clusters and cluster sets follow the hub. Scorers and masks of git are kept, unless `overwrite` is
+asked for.
+
+Guaranteed: nothing is written here, and nothing is ever deleted. A kind that the input does not
+contain is not reported as missing. Not guaranteed: that the repository is valid afterwards; `valid`
+tries that.
 """
 
 from collections import Counter
@@ -46,7 +50,7 @@ TAKEN_KINDS: Final = (
     "ManagedCluster",
     "ManagedClusterSet",
 )
-"""What an import takes without being asked for more."""
+"""Kinds that an import takes by default."""
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
 """The inventory follows the hub. Of scorers and masks only those are taken that git lacks."""
 _MAX_NAME: Final = 200
@@ -54,14 +58,14 @@ _MAX_NAME: Final = 200
 
 
 class ObjectKey(NamedTuple):
-    """What names an object, in git and on the hub."""
+    """The key that names an object, in git and on the hub."""
 
     kind: str
     name: str
 
 
 class SyncedConfig(NamedTuple):
-    """What the hub knows of a scorer's /config page."""
+    """The hub's knowledge of a scorer's /config page."""
 
     url: str
     config: object
@@ -91,7 +95,7 @@ def take(
 
 
 def synced(data: Mapping[str, Any]) -> SyncedConfig | None:
-    """What the hub knows of a scorer's /config; None if the page is not used or was never read."""
+    """The hub's knowledge of a scorer's /config; None if the page is not used or was never read."""
     config = value_at(data, ("status", "lastSyncedConfig"))
     if config is None or value_at(data, ("spec", "configSyncMode")) != "Full":
         return None
@@ -116,7 +120,7 @@ class _Taker:
         self._without = without
         self._existing: dict[ObjectKey, Document] = {}
         for document in loaded.documents:
-            # Of two documents with one name, which `validate` reports, the first one counts.
+            # If two documents have one name, which `validate` reports, the first one counts.
             self._existing.setdefault(ObjectKey(document.kind, document.name), document)
         self._selection = selection.and_asked_for(self._existing.values())
         self._platform = _platform(loaded.documents)
@@ -151,7 +155,7 @@ class _Taker:
         if kind == "ManagedCluster" and self._is_left_out(data, key.name, document):
             return
         if value is None:
-            # OCM's own sets are in no repository, and nobody misses them.
+            # OCM's own sets are in no repository, and their absence is no difference.
             if key.name not in BUILT_IN_SETS:
                 self._import.refused.append(
                     ImportLine(
@@ -188,7 +192,7 @@ class _Taker:
         return self._import
 
     def _is_left_out(self, data: Mapping[str, Any], name: str, document: Document | None) -> bool:
-        """Whether a cluster is not taken, which is noted. The others are."""
+        """Whether a cluster is not taken. If so, it is noted with the reason."""
         lines = self._import.refused
         reason = self._without.get(name, "")
         owner = self._platform.owner_of(name)
@@ -222,7 +226,7 @@ class _Taker:
             self._import.unchanged += 1
             return
         may_write = document.kind in _MIRRORED or self._overwrite
-        # What may not be written is edited in a copy, to say how it differs.
+        # A document that may not be written is edited in a copy, to say how it differs.
         editor = self._editors.get(document.file) if may_write else None
         if editor is None:
             editor = YamlFile(self._text(document.file))
@@ -256,7 +260,8 @@ class _Taker:
         raise RepositoryError(f"there is no {or_text(TAKEN_KINDS)} in the input")
 
     def _note_missing(self) -> None:
-        # Only kinds that the input contains: a list of clusters does not tell which scorers exist.
+        # Only kinds that the input contains are compared: a list of clusters does not show which
+        # scorers exist.
         kinds = {key.kind for key in self._seen}.intersection(_MIRRORED)
         for key, document in self._existing.items():
             if key.kind in kinds and key not in self._seen:

@@ -1,11 +1,10 @@
 """Plans an import that leaves the repository valid.
 
-A cluster with which it would not be is left out, and all others are taken: a spoke chooses its
-ClusterClaims itself, and one spoke must not keep the others out.
+A cluster with which it would not be valid is left out, and all others are taken: a spoke chooses
+its ClusterClaims itself, and one spoke must not keep the others out.
 
-It is not guaranteed that every cluster to blame is found: after three searches, or when the
-repository asks for something that the fleet lacks, all clusters are taken and `validate` reports
-the errors.
+Not guaranteed: that every cluster to blame is found. After three searches, or when the repository
+asks for something that the fleet lacks, all clusters are taken and `validate` reports the errors.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The journal: a record for each change of a decision, and what can be read from these records.
+"""The journal: a record for each change of a decision, and the conclusions from these records.
 
 `record` describes a record, `lines` reads and writes the files, `timeline` puts the records of a
 Placement in order, and `cause` finds why a decision changed. Pure: the reconciler keeps the files

@@ -1,4 +1,4 @@
-"""The cause of a change of a decision, by what the hub held just after it. Pure.
+"""The cause of a change of a decision, by the state of the hub just after it. Pure.
 
 It is a judgement, not a measurement: OCM does not say why it decides. Causes that were observed (an
 admitted move, a lost cluster, an edit) come before those that are only computed.
@@ -24,7 +24,7 @@ def cause_of(
     admitted: LedgerMove | None,
     edit: str | None,
 ) -> MoveCause | None:
-    """Why the decision changed; None for the first record of a Placement, which is not a move.
+    """The cause of a changed decision; None for a Placement's first record, which is not a move.
 
     `verdict` is that of the simulator with the decision before as the current one, and `by_scores`
     the same by the written weights. `admitted` is the move of the ledger that led to it. `edit` is
@@ -52,7 +52,7 @@ def cause_of(
     wanted = verdict.source.spec.number_of_clusters
     if not record.left and (wanted is None or record.before < wanted):
         return MoveCause(Cause.ELIGIBLE, ", ".join(record.joined))
-    # While nobody looked, scores came and went.
+    # Scores came and went while no reconciler looked.
     if record.kind == "Later":
         return MoveCause(Cause.UNKNOWN)
     # Where the simulator decides otherwise, the scores do not explain what happened.
@@ -102,5 +102,5 @@ def _by_scores(record: Record, verdict: Verdict) -> str:
 
 
 def _difference(score: ScoreChange) -> int:
-    """By how much a score changed. One that is absent counts as 0, as OCM counts it."""
+    """The change of a score. One that is absent counts as 0, as OCM counts it."""
     return abs((score.after or 0) - (score.before or 0))

@@ -23,7 +23,7 @@ MAX_LINE_BYTES: Final = 256 << 10
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JournalRead:
-    """What the files of a journal hold, in the order of files and lines."""
+    """The records in the files of a journal, in the order of files and lines."""
 
     records: tuple[Record, ...]
     bad: tuple[str, ...]

@@ -1,7 +1,10 @@
 """A record of the journal: one change of a decision, and why OCM decided so.
 
-A record of the kind Verified changes no decision: it says what was measured where a move led.
-Nor does one of the kind Ordered, which says how the clusters for Kueue were reordered.
+A record of the kind Verified changes no decision: it has the values that were measured where a move
+led. Nor does one of the kind Ordered, which has the new order of clusters for Kueue.
+
+Guaranteed: a written record never changes, and unknown keys of later versions are ignored. Not
+guaranteed: that explanations are OCM's reasons; `doubt` says where they may not be.
 """
 
 import hashlib
@@ -58,7 +61,7 @@ class ClusterReason(
     rename={"contributions": "terms", "rival_points": "rivalPoints"},
     omit_defaults=True,
 ):
-    """Why a cluster is in the new decision or not, as the simulator explains it."""
+    """The reason why a cluster is in the new decision or not, as the simulator explains it."""
 
     cluster: str
     selected: bool
@@ -77,7 +80,7 @@ class ScoreChange(Struct, frozen=True, gc=False, rename="camel", omit_defaults=T
     """A score that is another one than at the record before."""
 
     name: str
-    """As a prioritizer names it: `AddOn/resource/item`."""
+    """The name that a prioritizer has: `AddOn/resource/item`."""
     cluster: str
     before: int | None = None
     """None: there was none that counted, or it is not known."""
@@ -86,12 +89,12 @@ class ScoreChange(Struct, frozen=True, gc=False, rename="camel", omit_defaults=T
 
 
 class RecordedCheck(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """What a check of a move measured, when it was decided."""
+    """The value that a check of a move measured, when it was decided."""
 
     score: str
     """Resource and dimension, as `shop-slo/shop`."""
     value: int | None = None
-    """What was measured where the move led; None if no score counted."""
+    """The value where the move led; None if no score counted."""
     at_least: int | None = None
     """The score that counts as good; None if it is not known."""
     before: int | None = None
@@ -105,7 +108,7 @@ class RecordedVerification(
     rename={"source": "from", "target": "to"},
     omit_defaults=True,
 ):
-    """How the verification of a move was decided."""
+    """The result of the verification of a move."""
 
     source: str
     """Empty for an application that was placed for the first time."""
@@ -113,10 +116,12 @@ class RecordedVerification(
     outcome: str
     """Passed, or why the move ended otherwise: an `Outcome` of the ledger, as text."""
     since: Timestamp
-    """When the move was admitted, or seen. It tells moves between the same clusters apart."""
+    """The time when the move was admitted, or seen. It distinguishes moves between the same
+    clusters."""
     checks: tuple[RecordedCheck, ...] = ()
     detail: str = ""
-    """Why it was decided if the checks did not, as `us-1 has no healthy copy after 1800 s`."""
+    """The reason for the result if the checks did not decide, as `us-1 has no healthy copy after
+    1800 s`."""
 
 
 class RecordedOrder(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -128,7 +133,7 @@ class RecordedOrder(Struct, frozen=True, gc=False, rename="camel", omit_defaults
     """The list before, in its order; empty if there was none."""
     after: tuple[str, ...] = ()
     points: dict[str, float] = {}
-    """Of the listed clusters at that time, as far as they had some."""
+    """The points of the listed clusters at that time, as far as they had some."""
     left_out: tuple[str, ...] = ()
     """Eligible clusters that had no place in the list, best first."""
     reason: str = ""
@@ -144,8 +149,7 @@ class Record(
 ):
     """One change of the decision of one Placement. Clusters are in order of name.
 
-    A record that was written is never changed: its id stays, so it can be told from others wherever
-    it is.
+    A written record is never changed: its id stays, so it can be recognised wherever it is.
     """
 
     id: str
@@ -173,9 +177,8 @@ class Record(
     clusters: tuple[ClusterReason, ...] = ()
     """Clusters that left or joined."""
     doubt: str = ""
-    """Why the explanations may not be OCM's reasons; empty if the simulator came to the same
-    decision.
-    """
+    """The reason why the explanations may not be OCM's reasons; empty if the simulator came to the
+    same decision."""
     scores: tuple[ScoreChange, ...] = ()
     more_scores: int = 0
     """Changed scores that are left out, because there are too many."""
@@ -184,17 +187,17 @@ class Record(
     digest: str = ""
     """Tells the new decision from others when `to` does not name it."""
     admitted: Timestamp | None = None
-    """When the reconciler admitted the move, where moves are paced; None if OCM moved it itself."""
+    """The time when the reconciler admitted the move, where moves are paced; None if OCM moved it
+    itself."""
     gain: float | None = None
     """Points of the weighted mean of the scores that an admitted move was to gain."""
     cause: MoveCause | None = None
-    """Why it moved; None in the first record of a Placement, and in records of versions without
-    it.
-    """
+    """The cause of the move; None in the first record of a Placement, and in records of versions
+    without it."""
     verification: RecordedVerification | None = None
-    """How a move was verified; only in records of the kind Verified."""
+    """The verification of a move; only in records of the kind Verified."""
     order: RecordedOrder | None = None
-    """How clusters were ordered for Kueue; only in records of the kind Ordered."""
+    """The order of clusters for Kueue; only in records of the kind Ordered."""
 
     @property
     def changes_decision(self) -> bool:
@@ -330,7 +333,7 @@ def _without_change(
 
 
 def _in_milliseconds(time: datetime) -> datetime:
-    """The time in whole milliseconds: they tell quick changes apart, and people can read them."""
+    """The time in whole milliseconds: they distinguish quick changes, and people can read them."""
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 
 

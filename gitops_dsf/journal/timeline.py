@@ -81,7 +81,7 @@ def values_at(
 
 
 def recent(records: Sequence[Record], *, since: float, most: int) -> list[Record]:
-    """The newest records of one Placement: at most so many, and none before `since` but the last.
+    """The newest records of one Placement: at most `most`, and none before `since` but the last.
 
     The first of them holds all scores that the records up to it name, so that none is lost.
     """

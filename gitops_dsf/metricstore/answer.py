@@ -3,7 +3,8 @@
 https://prometheus.io/docs/prometheus/latest/querying/api/
 
 An answer is bytes of any server, so everything about it is checked, and a mistake names the place.
-A store that refuses a question because it is too large is told from one that refuses it for good.
+A store that refuses a query because it is too large is distinguished from one that refuses it for
+good.
 """
 
 import contextlib
@@ -22,9 +23,8 @@ from gitops_dsf.backtest.rawscores import StoredSeries
 from gitops_dsf.metricstore.errors import StoreError, TooMuchError, words_of
 
 _TOO_MUCH: Final = ("too many", "too large", "exceed", "maximum", "limit", "timed out", "deadline")
-"""What stores say of a question that is too large. They say it of other things, too: then the
-question is asked in smaller parts in vain, which costs three requests.
-"""
+"""Words of stores about a query that is too large. They use them for other things, too: then the
+query is sent in smaller parts in vain, which costs three requests."""
 
 
 class SampleSpan(NamedTuple):
@@ -41,7 +41,7 @@ class Matrix:
     series: tuple[StoredSeries, ...]
     warnings: tuple[str, ...]
     lost: str = ""
-    """What the store said of missing data; empty if it said nothing."""
+    """The store's message about missing data; empty if there is none."""
 
     @property
     def span(self) -> SampleSpan | None:
@@ -78,7 +78,7 @@ def refused(failure: prometheus.StatedFailure, *, where: str) -> StoreError:
 
 
 def is_too_much(text: str) -> bool:
-    """Whether a store says that a question is too large."""
+    """Whether a store says that a query is too large."""
     return any(word in text.lower() for word in _TOO_MUCH)
 
 

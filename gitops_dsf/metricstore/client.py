@@ -30,12 +30,12 @@ FIRST_PAGE: Final = 500
 SMALLEST_PAGE: Final = 20
 """A store that does not answer for so few points does not answer at all."""
 SECONDS: Final = 60.0
-"""For one page."""
+"""The time limit for one page, in seconds."""
 ANSWER_BYTES: Final = 64 << 20
 PAGE_SAMPLES: Final = 200_000
 """Samples that a page is expected to have. It becomes smaller when the store refuses."""
 MAX_SAMPLES: Final = 60_000_000
-"""Of all queries together."""
+"""Upper limit for all queries together."""
 MAX_WAIT: Final = 60.0
 """Seconds. A store that asks for a longer wait is not waited for."""
 _WAITS: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -229,7 +229,7 @@ class OpenStore:
 
 @dataclass(frozen=True, kw_only=True)
 class _Reply:
-    """What a store answered."""
+    """The answer of a store."""
 
     status: int
     content: bytes
@@ -246,6 +246,6 @@ class _Reply:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the same question may succeed later."""
+        """Whether the same query may succeed later."""
         # A 503 without Retry-After often means that the question takes too long.
         return self.status == 429 or (self.status == 503 and self.retry_after is not None)

@@ -1,6 +1,6 @@
-"""Asks a store for the raw scores of now.
+"""Asks a metric store for the raw scores of now.
 
-The question is a range query of one point, which is an instant query: so the answer is read, and
+The request is a range query of one point, which is an instant query: so the answer is read, and
 bounded in bytes and time, as each page of a history is.
 """
 
@@ -17,7 +17,7 @@ from gitops_dsf.metricstore.errors import StoreError
 from gitops_dsf.metricstore.rawanswers import NumberedSeries, exported_results, query_of_now
 
 MAX_SERIES: Final = 400_000
-"""Of one answer. The raw scores of 2,000 clusters with 50 items each have 300,000."""
+"""Upper limit of one answer. The raw scores of 2,000 clusters with 50 items each have 300,000."""
 
 
 async def exported_now(

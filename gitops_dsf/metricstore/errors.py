@@ -1,4 +1,4 @@
-"""Why a metric store gave no answer, and how much of its own text a message has.
+"""Reasons why a metric store gave no answer, with a bounded part of its own text.
 
 It needs no optional dependency.
 """

@@ -9,7 +9,7 @@ from gitops_dsf.metricstore.answer import Matrix, read
 from gitops_dsf.metricstore.errors import StoreError
 
 MAX_BYTES: Final = 512 << 20
-"""Of all files together, unpacked: the history is kept in memory."""
+"""Upper limit for all files together, unpacked: the history is kept in memory."""
 
 
 def read_path(path: Path) -> tuple[Matrix, ...]:

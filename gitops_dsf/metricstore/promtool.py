@@ -1,8 +1,8 @@
 """Evaluates queries over the metrics of a test by promtool, which contains Prometheus' own engine.
 
 `promtool test rules` only compares. So each evaluation expects a sample that no query gives, and
-what it got instead is read from the report. The report is text for people: what this module cannot
-read of it is an error, never a result.
+the actual one is read from the report. The report is text for people: a part that this module
+cannot read is an error, never a result.
 """
 
 import ast
@@ -62,7 +62,7 @@ def evaluate(question: PromtoolQuestion, *, program: Path) -> QueryResults:
 
 
 def _report(program: Path, file: Path) -> str:
-    """What promtool prints. Its exit code says nothing, because every evaluation fails."""
+    """The report of promtool. Its exit code has no meaning, because every evaluation fails."""
     try:
         completed = subprocess.run(
             [program, "test", "rules", file],
@@ -101,7 +101,7 @@ def _document(question: PromtoolQuestion) -> Mapping[str, Any]:
 
 
 def _entries(report: str) -> list[str]:
-    """What promtool says of each evaluation, in order."""
+    """The part of promtool's report about each evaluation, in order."""
     starts = [match.start() for match in _ENTRY.finditer(report)]
     return [report[start:end] for start, end in pairwise([*starts, len(report)])]
 

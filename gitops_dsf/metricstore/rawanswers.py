@@ -1,6 +1,6 @@
-"""The question for the raw scores of now, and what its answer says of each cluster.
+"""The query for the raw scores of now, and the raw scores of each cluster in its answer.
 
-It knows neither how the question is sent nor how the answer is encoded.
+It knows neither how the query is sent nor how the answer is encoded.
 """
 
 import math
@@ -30,7 +30,7 @@ class NumberedSeries(NamedTuple):
 
 @dataclass(kw_only=True)
 class _Cell:
-    """What is known of one result on one cluster."""
+    """One result on one cluster, as far as it is known."""
 
     low: float = math.nan
     high: float = math.nan

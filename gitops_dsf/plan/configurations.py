@@ -1,4 +1,4 @@
-"""What one process runs: the summaries of its scorers, and what else it needs for them.
+"""The configuration of one process: the summaries of its scorers, and other settings for them.
 
 Both an agent and the hub scorer have a `Configuration`. Agents with the same scorers and the same
 variants of their sources share one, and it is rendered once.
@@ -20,12 +20,15 @@ class Receiver:
 
     settings: OpenTelemetry
     history_seconds: int
-    """How far back the scorers of these clusters look."""
+    """The time that the scorers of these clusters look back, in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Configuration:
-    """What agents or the hub scorer run. Clusters with the same scorers and variants share one."""
+    """A configuration that agents or the hub scorer run.
+
+    Clusters with the same scorers and variants share one.
+    """
 
     summaries: tuple[ScorerSummary, ...]
     """Sorted by name."""
@@ -34,7 +37,7 @@ class Configuration:
     config_maps: tuple[str, ...]
     """ConfigMaps with private CAs, sorted."""
     egress: Egress | None = None
-    """How the connections of the process are limited; None: not at all."""
+    """The limits on the connections of the process; None if there are none."""
     proxies: tuple[str, ...] = ()
     """URLs of the proxies that the process may use."""
     receiver: Receiver | None = None
@@ -44,7 +47,7 @@ class Configuration:
 def agent_configuration(
     scorers: Sequence[EffectiveScorer], summaries: Sequence[ScorerSummary], agent: Agent
 ) -> Configuration:
-    """What the agents of these clusters run. `summaries` are those of the scorers."""
+    """The configuration of the agents of these clusters. `summaries` are those of the scorers."""
     return Configuration(
         summaries=tuple(summaries),
         secrets=_secrets(scorers),
@@ -58,7 +61,7 @@ def agent_configuration(
 def hub_configuration(
     scorers: Sequence[EffectiveScorer], summaries: Sequence[ScorerSummary], egress: Egress
 ) -> Configuration:
-    """What the hub scorer runs. `summaries` are those of the scorers."""
+    """The configuration of the hub scorer. `summaries` are those of the scorers."""
     return Configuration(
         summaries=tuple(summaries),
         secrets=_secrets(scorers),

@@ -1,6 +1,6 @@
-"""A fleet repository without errors: what rendering, previews and verbs read.
+"""A fleet repository without errors, as rendering, previews and verbs read it.
 
-`plan` builds it once the rules found no error (`gitops_dsf.resolve`). Guarantees: everything in it
+`plan` builds it once the rules found no error (`gitops_dsf.resolve`). Guaranteed: everything in it
 is sorted by name, so that the same repository renders to the same bytes. Not guaranteed: that it
 fits the limits of OCM and Argo CD, which `render.limits` checks.
 """
@@ -43,7 +43,7 @@ ModelT = TypeVar("ModelT")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MultiKueueUse:
-    """What ScoredPlacements with multiKueue are about. All names are sorted."""
+    """The objects that ScoredPlacements with multiKueue concern. All names are sorted."""
 
     configs: tuple[str, ...] = ()
     """The MultiKueueConfigs that they name."""
@@ -69,22 +69,20 @@ class CheckedFleet:
     masks: tuple[Mask, ...]
     maintenance: tuple[Maintenance, ...]
     runs_on: Mapping[str, frozenset[str]]
-    """For each complete scorer, the clusters that it scores. Suspended scorers score none."""
+    """The clusters that each complete scorer scores. Suspended scorers score none."""
     targets: Mapping[str, tuple[str, ...]]
-    """For every cluster, the sorted names of the scorers that score it; suspended ones are in none.
-    """
+    """The sorted names of the scorers that score each cluster; suspended ones are in none."""
     agents: frozenset[str]
     """Clusters that have an agent."""
     placements: tuple[ResolvedPlacement, ...]
     """Placements by scores, sorted by namespace and name. Copied Placements are raw documents."""
     by_variant: Mapping[str, tuple[EffectiveScorer, ...]]
-    """By name, every scorer with each variant of its MetricSource. Without source.ref, the scorer
-    alone.
-    """
+    """Every scorer with each variant of its MetricSource, by name. Without source.ref, the scorer
+    alone."""
     source_variants: SourceVariants
     applications: tuple[ScoredApplication, ...]
     cluster_parameters: Mapping[str, tuple[ClusterParameters, ...]]
-    """By application, what its templates read of labels and claims of its clusters, if anything."""
+    """The labels and claims of its clusters that the templates of each application read, if any."""
     carried: tuple[Mapping[str, Any], ...]
     """Placements and ApplicationSets that are copied into the output. Each names its namespace."""
     works: tuple[ClusterWork, ...]
@@ -272,7 +270,7 @@ def _runs_on(scorers: Iterable[EffectiveScorer], context: Context) -> dict[str, 
 def _open_scorers(context: Context) -> tuple[EffectiveScorer, ...]:
     if not context.is_upstream:
         return ()
-    # With ManifestWorks such a scorer is pending instead: nobody else would complete it.
+    # With ManifestWorks such a scorer is pending instead: no other program would complete it.
     waiting = filter(context.waits_for_lock, context.scorers.values())
     return tuple(sorted(waiting, key=lambda scorer: scorer.name))
 

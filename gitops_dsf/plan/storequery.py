@@ -1,6 +1,6 @@
-"""The query of a scorer as a metric store with the metrics of many clusters evaluates it.
+"""The query of a scorer for a metric store that has the metrics of many clusters.
 
-Guarantees: a series of the answer that names a cluster is computed from series of that cluster
+Guaranteed: a series of the answer that names a cluster is computed from series of that cluster
 alone. So the scores of one cluster never come from the data of another.
 
 Not guaranteed: that the store has these metrics, or each of them once. Stores that merge replicas,
@@ -20,7 +20,7 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoreQuery:
-    """What a store is asked in place of the sources of a scorer."""
+    """The query to a store in place of the sources of a scorer."""
 
     text: str
     label: str
@@ -30,7 +30,7 @@ class StoreQuery:
     parameters: tuple[tuple[str, str], ...] = ()
     """URL parameters of the source."""
     fails_on_partial: bool = False
-    """Whether the scorer refuses an answer of which data is missing."""
+    """Whether the scorer refuses an answer with missing data."""
 
 
 def store_query(
@@ -86,7 +86,7 @@ def _of_agents(
         # nothing to another server.
         if variant.source_type != "Prometheus" or variant.source_parameters:
             return None
-    # Empty for another language than PromQL, which nobody can judge here.
+    # It is empty for another language than PromQL, which cannot be judged here.
     for part, checked in scorer.parsed_query():
         if checked.tree is None or not keeps_apart(part.text, checked.tree, cluster_label):
             return None

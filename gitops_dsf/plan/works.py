@@ -1,7 +1,7 @@
-"""What each cluster gets: its scorers as a configuration, its add-on, and the shard of its files.
+"""The work of each cluster: its scorers as a configuration, its add-on, and the shard of its files.
 
 Clusters that run the same scorers with the same variants of their sources share one
-`Configuration`. In a fleet of thousands they are few, which is what makes rendering fast.
+`Configuration`. In a fleet of thousands they are few, which makes rendering fast.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ from gitops_dsf.resolve.rollout import entries_of
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 SourceVariants = Mapping[str, Mapping[str, int]]
-"""By MetricSource and cluster, the index of the variant that the cluster uses."""
+"""The index of the variant that a cluster uses, by MetricSource and cluster."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class AddOnParts:
-    """What the add-on of a cluster installs.
+    """The parts that the add-on of a cluster installs.
 
-    Clusters that differ in it have different AddOnTemplates.
+    Clusters that differ in them have different AddOnTemplates.
     """
 
     receiver: bool = False
@@ -56,7 +56,7 @@ class ClusterWork:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HubScoring:
-    """What the hub scorer runs."""
+    """The scorers and the settings of the hub scorer."""
 
     configuration: Configuration
     clusters: tuple[FleetCluster, ...]
@@ -156,7 +156,7 @@ def hub_scoring(
     targets: Mapping[str, tuple[str, ...]],
     by_variant: Mapping[str, tuple[EffectiveScorer, ...]],
 ) -> HubScoring | None:
-    """What the hub scorer runs; None if no scorer runs on the hub.
+    """The scoring of the hub scorer; None if no scorer runs on the hub.
 
     `targets` are the scorers by cluster.
     """
@@ -197,7 +197,7 @@ def _identities(scorers: Iterable[EffectiveScorer]) -> list[str]:
 
 
 def _values(cluster: ManagedCluster, identities: Iterable[str]) -> dict[str, str]:
-    """What identifies a cluster in the answers of sources, without what it does not have."""
+    """The labels that identify a cluster in the answers of sources, without those that it lacks."""
     values: dict[str, str] = {}
     for identity in identities:
         value = identity_of(cluster, identity)

@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicies: what RBAC cannot say.
+"""ValidatingAdmissionPolicies: limits that RBAC cannot express.
 
 Most apply to the requests of one account or group only.
 
@@ -8,14 +8,14 @@ resourceNames). With these policies a mistake of one of our programs, or a stole
 account, can change what docs/operate/security.md lists, and nothing else.
 
 An agent may create objects in its cluster's namespace. Without a limit one cluster that is taken
-over fills the hub's etcd, and the memory of whatever reads all scores. A ResourceQuota would count
-the scores of other add-ons too, and depends on the controller manager
+over fills the hub's etcd, and the memory of programs that read all scores. A ResourceQuota would
+count the scores of other add-ons too, and depends on the controller manager
 (docs/contributing/decisions.md). So the policy names the objects instead: those of the fleet's
 scorers.
 
-One applies to everybody but administrators: which Applications may be in the platform's
-AppProjects. Argo CD applies the other policies. This one limits Argo CD itself, and people apply
-it.
+One policy applies to everybody but administrators: it says which Applications may be in the
+platform's AppProjects. Argo CD applies the other policies. This one limits Argo CD itself, and
+people apply it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ _AGENTS: Final = (
 )
 
 _LABELS: Final = (MANAGED_BY_LABEL, RUNS_ON_LABEL, SCORER_LABEL)
-"""Those that agents and the hub scorer write on their scores."""
+"""Labels that agents and the hub scorer write on their scores."""
 
 
 def reconciler_policies(namespace: str) -> Iterator[Object]:

@@ -27,7 +27,7 @@ _DIGEST = re.compile(rf"{ADDON_NAME}-[0-9a-f]{{10}}")
 
 
 def default_parts(repository: FleetRepository) -> AddOnParts:
-    """What the default template installs.
+    """The parts that the default template installs.
 
     Clusters with other parts name a template of their own.
     """

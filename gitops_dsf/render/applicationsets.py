@@ -1,6 +1,6 @@
 """The ApplicationSet of a ScoredApplication: one Application for each cluster of its decision.
 
-It has `goTemplate: true`, so names of clusters and what people write about a source are Go
+It has `goTemplate: true`, so names of clusters and texts that people write about a source are Go
 templates.
 """
 
@@ -111,7 +111,7 @@ def _sources(app: ScoredApplication) -> Object:
 
 
 def _options(options: ApplicationSetOptions) -> Object:
-    """What people write about the ApplicationSet itself; None for what they leave out."""
+    """The options that people write about the ApplicationSet itself; None for absent ones."""
     return {
         "config_map": options.config_map_ref,
         "preserves": options.preserve_resources_on_deletion or None,
@@ -121,7 +121,7 @@ def _options(options: ApplicationSetOptions) -> Object:
 
 
 def _destination(app: ScoredApplication, board: str) -> Object:
-    """Where an Application goes, its link, and what marks it for OCM's pull integration."""
+    """The destination of an Application, its link, and its marks for OCM's pull integration."""
     template = app.spec.application.template
     # Ours come last: the reconciler and OCM rely on them.
     labels = dict(template.labels)
@@ -139,7 +139,7 @@ def _destination(app: ScoredApplication, board: str) -> Object:
     elif template.marks == "Rendered" and board:
         # Argo CD 3.6.1 shows annotations of this prefix as links beside the Application, with the
         # text before `|` as title (common/common.go). OCM copies annotations of pulled ones to
-        # clusters, on which nobody looks for the fleet.
+        # clusters, where the link is not needed.
         annotations[BOARD_ANNOTATION] = f"Fleet|{board}"
     if template.destination == "Server" and cluster is not None:
         server = "{{.server}}"

@@ -1,4 +1,4 @@
-"""rendered/argocd: the AppProjects, and the Applications that apply the other directories.
+"""The directory rendered/argocd: AppProjects, and Applications that apply the other directories.
 
 People or a root Application apply it once.
 
@@ -6,10 +6,10 @@ The Applications are an explicit list. A git generator deletes everything when i
 (docs/contributing/behaviour.md#generators-that-find-nothing). Each directory is one Application,
 because Argo CD limits the size of one (docs/contributing/behaviour.md#limits-of-an-application).
 
-The projects allow only what is rendered, so a file that somebody adds to a directory by hand is
-refused. There are two: works are in one namespace per cluster, and everything else is in a few
-known namespaces (docs/contributing/behaviour.md#what-a-project-allows). A ValidatingAdmissionPolicy
-lets no other Application into them.
+The projects allow only rendered objects, so a file that is added to a directory by hand is refused.
+There are two: works are in one namespace per cluster, and everything else is in a few known
+namespaces (docs/contributing/behaviour.md#what-a-project-allows). A ValidatingAdmissionPolicy lets
+no other Application into them.
 """
 
 import posixpath
@@ -81,8 +81,8 @@ def _projects(repository: FleetRepository, further: Iterable[str]) -> list[Objec
         hub_namespace=spec.hub_namespace,
         destinations=_destinations(repository, sorted(namespaces)),
         works_destinations=_destinations(repository, works_namespaces),
-        # Of CRDs that are another program's, Argo CD takes nothing out of a directory, and prunes
-        # nothing that an earlier render left: what a project does not allow is not compared.
+        # If another program owns the CRDs, Argo CD takes none from a directory, and prunes none
+        # that an earlier render left: objects that a project does not allow are not compared.
         crds=_crds() if spec.renders_crds else [],
     )
 

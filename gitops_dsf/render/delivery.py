@@ -1,4 +1,4 @@
-"""rendered/delivery: access to decisions, bindings, Placements and ApplicationSets."""
+"""The files of rendered/delivery: access to decisions, bindings, Placements, ApplicationSets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -29,9 +29,8 @@ def delivery(fleet: CheckedFleet) -> Iterator[Object]:
             orders_jobs = name in fleet.multi_kueue.namespaces
             yield from decision_rights(fleet.repository, namespace=name, orders_jobs=orders_jobs)
     for home, cluster_set in _bindings(fleet):
-        # Everything in another namespace than Argo CD's is in the last wave. Such a namespace
-        # belongs to somebody else and may be missing, and a wave that fails holds back the waves
-        # after it.
+        # Everything in another namespace than Argo CD's is in the last wave. Such a namespace has
+        # another owner and may be missing, and a wave that fails holds back the waves after it.
         wave = Wave.DECISIONS
         if home == namespace:
             wave = Wave.BINDINGS
@@ -61,10 +60,10 @@ def board_page(settings: FleetRepositorySpec) -> str:
 
 
 def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS) -> list[Object]:
-    """What Argo CD needs to read OCM's decisions.
+    """The objects that Argo CD needs to read OCM's decisions.
 
-    That is the duck-type ConfigMap of the clusterDecisionResource generator, and the permission to
-    list them. They are in an earlier wave than the ApplicationSets: one without the ConfigMap
+    These are the duck-type ConfigMap of the clusterDecisionResource generator, and the permission
+    to list them. They are in an earlier wave than the ApplicationSets: one without the ConfigMap
     fails, and Argo CD retries only after 3 minutes
     (docs/contributing/behaviour.md#generator-errors).
     """
@@ -88,8 +87,8 @@ def _bindings(fleet: CheckedFleet) -> list[tuple[str, str]]:
     by_hand: set[tuple[str, str]] = set()
     for document in fleet.carried:
         namespace = document["metadata"]["namespace"]
-        # Of raw Placements only those in Argo CD's namespace count. In other namespaces, bindings
-        # belong to others.
+        # Only raw Placements in Argo CD's namespace count. In other namespaces, bindings have other
+        # owners.
         if document["kind"] == "Placement" and namespace == home:
             for cluster_set in document.get("spec", {}).get("clusterSets") or ():
                 needed.add((home, cluster_set))

@@ -69,7 +69,7 @@ def egress_policy(
 
 
 def _urls(summaries: Iterable[ScorerSummary]) -> Iterator[str]:
-    """What these scorers send requests to."""
+    """The URLs to which these scorers send requests."""
     for summary in summaries:
         yield summary.source_endpoint
         yield summary.scoring_endpoint

@@ -1,9 +1,7 @@
-"""The Deployment on the hub that runs scorers with `runsOn: Hub`, with its rights.
+"""The Deployment on the hub that runs scorers with `runsOn: Hub`, with its rights and policies.
 
-The policies that narrow those are here, too.
-
-It is part of rendered/reconciler, which always exists: Argo CD deletes what is no longer rendered
-there when the last scorer leaves the hub.
+It is part of rendered/reconciler, which always exists: Argo CD deletes objects there that are no
+longer rendered when the last scorer leaves the hub.
 """
 
 from collections.abc import Iterator
@@ -25,7 +23,7 @@ NAME: Final = HUB_SCORER
 
 
 def hub_scorer(fleet: CheckedFleet) -> Iterator[Object]:
-    """Its objects outside the clusters' namespaces; none if no scorer runs on the hub."""
+    """The objects outside the clusters' namespaces; none if no scorer runs on the hub."""
     scoring = fleet.hub_scoring
     if scoring is None:
         return

@@ -1,4 +1,4 @@
-"""What rendered objects have in common: metadata, labels, sync waves, and the files of manifests/.
+"""Common parts of rendered objects: metadata, labels, sync waves, and the files of manifests/.
 
 Objects that hardly vary are YAML documents in manifests/, as Kubernetes shows them. `filled` puts
 values into them.
@@ -31,8 +31,8 @@ _HOLE: Final = re.compile(r"\$\{(\w+)\}")
 class Wave(IntEnum):
     """Argo CD sync waves. A wave starts when the objects of earlier waves are Healthy."""
 
-    # A wave that fails holds back all later ones, so what others depend on comes first, and what
-    # may be missing, such as somebody else's namespace, last.
+    # A wave that fails holds back all later ones. So objects that others depend on come first, and
+    # those that may be refused, because a namespace of another owner is missing, come last.
 
     CRDS = -20
     FOUNDATIONS = -15
@@ -84,7 +84,7 @@ def config_map(
 
 
 def lines_of_json(content: object) -> str:
-    """What a key of a ConfigMap holds: JSON with a line for each field and item.
+    """The text of a ConfigMap's key: JSON with a line for each field and item.
 
     So a diff shows which of them changed. Texts of others cannot control a terminal.
     """
@@ -102,7 +102,7 @@ def rule(group: str, resource: str, *, verbs: Sequence[str], names: Sequence[str
 
 
 def pod_values(settings: Agent | HubScorer | Reconciler, *, image: str) -> Object:
-    """What the manifest of a pod is filled in with."""
+    """The values that fill the manifest of a pod."""
     tolerations = [toleration.model_dump(exclude_unset=True) for toleration in settings.tolerations]
     return {
         "image": image,
@@ -116,7 +116,7 @@ def pod_values(settings: Agent | HubScorer | Reconciler, *, image: str) -> Objec
 
 
 def prometheus_log_format(settings: Agent) -> str:
-    """How the agent's format is called by Prometheus, in pods that belong to the agent."""
+    """The name that Prometheus has for the agent's log format, in pods that belong to the agent."""
     return "json" if settings.log_format == "json" else "logfmt"
 
 

@@ -1,4 +1,4 @@
-"""Placements and ManagedClusterSetBindings: which clusters are eligible, and their ranking."""
+"""Placements and ManagedClusterSetBindings: the eligible clusters, and their ranking."""
 
 import msgspec
 
@@ -47,7 +47,7 @@ def placement(resolved: ResolvedPlacement) -> Object:
     spec["decisionStrategy"] = {"groupStrategy": _groups(rules)}
     written = resolved.declared.value.metadata
     annotations = dict(written.annotations)
-    # What people wrote about a paced Placement: the reconciler and previews read it.
+    # The ranking that people wrote for a paced Placement: the reconciler and previews read it.
     if resolved.paced is not None:
         annotations[PACE_ANNOTATION] = msgspec.json.encode(resolved.paced).decode()
     if resolved.multi_kueue is not None:
@@ -85,7 +85,7 @@ def _configurations(resolved: ResolvedPlacement) -> list[Object]:
         moves = _by_score(MOVES_SCORE, f"{resolved.namespace}/{resolved.name}", HOLD_WEIGHT)
         configurations.append(moves)
         steady = HOLD_WEIGHT
-    # OCM does not run a prioritizer of weight 0, so nobody needs to read one.
+    # OCM does not run a prioritizer of weight 0, so it is not rendered.
     if steady:
         configurations.append(_built_in("Steady", steady))
     return configurations

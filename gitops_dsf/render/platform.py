@@ -1,4 +1,4 @@
-"""rendered/platform: the objects that exist once per hub, with every default written out."""
+"""The files of rendered/platform: objects that exist once per hub, with all defaults written."""
 
 from collections.abc import Iterator
 

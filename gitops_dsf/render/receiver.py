@@ -19,7 +19,7 @@ from gitops_dsf.repository.model.agent import Agent, OpenTelemetry
 from gitops_dsf.repository.model.pods import mebibytes
 
 NAME: Final = "gitops-dsf-otlp"
-"""Of the Service that collectors push to, and of the ConfigMap."""
+"""The name of the Service that collectors push to, and of the ConfigMap."""
 PUSHES_LABEL: Final = "gitops-dsf.io/pushes-metrics"
 """Label of pods that may push."""
 CONFIG_FILE: Final = "prometheus.yml"
@@ -60,7 +60,7 @@ def _retention_hours(history_seconds: int) -> int:
 
 
 def pod_values(settings: OpenTelemetry | None, agent: Agent) -> Object:
-    """What the receiver adds to the manifest of the agent; nothing without one."""
+    """The values that the receiver adds to the manifest of the agent; empty without one."""
     if settings is None:
         names = ("receiver_containers", "receiver_volumes", "receiver_ingress", "account_mount")
         return dict.fromkeys((*names, "mounts_token"))

@@ -1,7 +1,7 @@
-"""rendered/reconciler: the Deployment on the hub that observes what git cannot know.
+"""The directory rendered/reconciler: the Deployment on the hub that observes what git cannot know.
 
-A directory and an Argo CD Application of its own: an image that cannot start must not hold back
-what the fleet needs. Its rights are in `render.reconciler_rights`, the policies that narrow them in
+It has an Argo CD Application of its own: an image that cannot start must not hold back the objects
+that the fleet needs. Its rights are in `render.reconciler_rights`, the policies that narrow them in
 `render.admission`.
 """
 

@@ -1,7 +1,7 @@
-"""What the reconciler may do on the hub, as a table, and the roles that are rendered from it.
+"""Rights of the reconciler on the hub, as a table, and the roles that are rendered from it.
 
-docs/operate/security.md shows the table, and the hub suite tries each right. What RBAC cannot say,
-such as which annotation of an object may change, is in `render.admission`.
+docs/operate/security.md shows the table, and the hub suite tries each right. Limits that RBAC
+cannot express, such as which annotation of an object may change, are in `render.admission`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,7 +48,7 @@ class Right:
 
     @property
     def rule(self) -> Object:
-        """As a rule of a Role or ClusterRole."""
+        """The right as a rule of a Role or ClusterRole."""
         return rule(self.group, self.resource, verbs=self.verbs, names=self.names)
 
 
@@ -59,7 +59,7 @@ def _right(where: Where, group: str, resource: str, verbs: str, *names: str) -> 
 
 
 STATUSES: Final = _right(Where.HUB, DSF_GROUP, "dynamicscorers/status", "patch")
-"""Not with delivery.mode UpstreamController."""
+"""The right to statuses, which is not rendered with delivery.mode UpstreamController."""
 # Else a switch in gitops-dsf.yaml changes what the reconciler does, not what it may do.
 RIGHTS: Final = (
     _right(Where.EVERYWHERE, SCORE_GROUP, SCORE_PLURAL, "list, watch, create, patch, delete"),
@@ -87,14 +87,15 @@ RIGHTS: Final = (
 """All rights, whatever is enabled."""
 
 DECISIONS: Final = _right(Where.PLACEMENTS, SCORE_GROUP, "placementdecisions", "list")
-"""For the state branch: previews need the decisions of every rendered Placement."""
+"""The right for the state branch: previews need the decisions of every rendered Placement."""
 
 JOB_DECISIONS: Final = (
     _right(Where.JOBS, SCORE_GROUP, "placementdecisions", "list, watch"),
     _right(Where.JOBS, SCORE_GROUP, "placements", "list, watch"),
     _right(Where.JOBS, "", "events", "create, patch"),
 )
-"""For the order of a MultiKueueConfig: the decision, and the annotation that asks for it."""
+"""The rights for the order of a MultiKueueConfig: the decision, and the annotation that asks for
+it."""
 
 
 def multi_kueue_rights(configs: Sequence[str]) -> tuple[Right, ...]:
@@ -116,7 +117,7 @@ def rights(
     """ClusterRole, Roles and their bindings to the reconciler's ServiceAccount."""
     spec = repository.spec
     rules = _rules(Where.EVERYWHERE)
-    # A hub without such a ScoredPlacement may have jobs that are nobody's business here.
+    # A hub without such a ScoredPlacement may have jobs that do not concern the reconciler.
     if multi_kueue_configs:
         rules += _as_rules(multi_kueue_rights(multi_kueue_configs))
     yield from _role("gitops-dsf:reconciler", None, rules, repository)

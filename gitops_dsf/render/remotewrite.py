@@ -20,7 +20,7 @@ from gitops_dsf.repository.model.agent import Agent
 from gitops_dsf.repository.model.remote_write import RemoteWrite
 
 NAME: Final = "gitops-dsf-remote-write"
-"""Of the StatefulSet, and of the ConfigMap."""
+"""The name of the StatefulSet, and of the ConfigMap."""
 CONFIG_FILE: Final = "prometheus.yml"
 TARGET: Final = f"{ADDON_NAME}.{AGENT_NAMESPACE}.svc:8080"
 """The Service of the agent's metrics."""
@@ -28,7 +28,7 @@ _FOLDER: Final = "/etc/gitops-dsf-remote-write-credentials"
 
 
 def manifests(settings: RemoteWrite, agent: Agent) -> list[Object]:
-    """What the add-on brings to a cluster that sends its raw scores."""
+    """The manifests that the add-on brings to a cluster that sends its raw scores."""
     sources = _credentials(settings)
     mount: Object | None = None
     volume: Object | None = None

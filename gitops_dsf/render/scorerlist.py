@@ -57,7 +57,7 @@ def list_data(
 
 
 def scorer_texts(fleet: CheckedFleet) -> dict[str, str]:
-    """What the list says of each scorer, by name."""
+    """The text of each scorer in the list, by name."""
     texts: dict[str, str] = {}
     for effective in fleet.scorers:
         spec = complete_spec(effective, fleet.by_variant[effective.name])

@@ -2,7 +2,7 @@
 
 They are for people, who see statuses there, and, with delivery.mode UpstreamController, for
 upstream's controller. The reconciler reads masks and statuses here, and takes scorers from a list
-(`render.scorerlist`). Agents read none of them: what they run is in the ManifestWorks
+(`render.scorerlist`). Agents read none of them: the scorers that they run are in the ManifestWorks
 (`render.works`).
 """
 
@@ -137,7 +137,7 @@ def _upstream_first(section: Object, names: Sequence[str]) -> Object:
 
 
 def _known_to_upstream(spec: Object) -> Object:
-    """What upstream's CRD keeps of a spec, without what it refuses."""
+    """The part of a spec that upstream's CRD keeps, without fields that it refuses."""
     accepted_fields: Object = {name: spec[name] for name in _UPSTREAM_SPEC if name in spec}
     for name in ("source", "scoring"):
         written = spec[name]
@@ -214,7 +214,7 @@ def _variant(effective: EffectiveScorer, variant: MetricSourceVariant) -> Object
 
 
 def _endpoint(effective: EffectiveScorer) -> Object:
-    """Where the source is, and the credentials for it."""
+    """The endpoint of the source, and its credentials."""
     if effective.needs_variant:
         return {"type": None, "host": None, "path": None}
     # The receiver is where the agent is, and has no credentials.
@@ -232,7 +232,7 @@ def _endpoint(effective: EffectiveScorer) -> Object:
 
 
 def _auth(auth: Auth | None) -> Auth | None:
-    """Without what is not used."""
+    """The credentials, without fields that are not used."""
     if auth is None or auth == Auth():
         return None
     if auth.service_account_token:

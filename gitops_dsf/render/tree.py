@@ -1,6 +1,6 @@
 """The rendered tree: every path with its bytes, in order.
 
-Guarantees: works share the bytes of their configuration, so a tree of 2,000 works is not 2,000
+Guaranteed: works share the bytes of their configuration, so a tree of 2,000 works is not 2,000
 copies. Not guaranteed: that the files fit the limits of OCM and Argo CD (`render.limits`).
 """
 

@@ -70,7 +70,7 @@ class WorkRenderer:
 
     def _shared(self, configuration: Configuration) -> tuple[tuple[bytes, ...], int]:
         """The pieces of a configuration, and their size."""
-        # By identity, because summaries hold dicts and have no hash.
+        # The key is the identity, because summaries hold dicts and have no hash.
         shared = self._bodies.get(id(configuration))
         if shared is None:
             body = tuple(self._body(configuration))
@@ -162,7 +162,7 @@ def _work(manifests: list[Object]) -> Object:
 
 
 def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
-    """What the work agent applies on the cluster."""
+    """The manifests that the work agent applies on the cluster."""
     rules = readers_of(configuration)
     manifests = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}}]
     manifests += filled("agent-configuration.yaml", summaries=summaries, rules=rules)
@@ -188,7 +188,7 @@ def readers_of(configuration: Configuration) -> list[Object]:
 
 
 def _measure_rights(summaries: Iterable[ScorerSummary]) -> list[Object]:
-    """For scorers that count nodes and pods.
+    """Rights for scorers that count nodes and pods.
 
     Only scorers of usage or devices bring the right to read those.
     """

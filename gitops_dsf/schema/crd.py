@@ -1,8 +1,8 @@
 """The two CustomResourceDefinitions, supersets of upstream's.
 
-They are built from the models of the same kinds. lastSyncedConfig repeats what somebody else's
-/config page said, so its types are loose on purpose: a strange value must be visible in the status,
-not a reason for the API server to refuse it.
+They are built from the models of the same kinds. lastSyncedConfig repeats the content of a /config
+page of another program, so its types are loose on purpose: a strange value must be visible in the
+status, not a reason for the API server to refuse it.
 """
 
 from functools import cache

@@ -82,8 +82,8 @@ def _convert(node: Schema, definitions: Schema) -> Schema:
         result |= _object(node, definitions, model=model)
     elif node["type"] == "array":
         result["items"] = _convert(node["items"], definitions)
-        # A list without keys can only be replaced as a whole, and server-side apply wants to be
-        # told so.
+        # A list without keys can only be replaced as a whole, and server-side apply needs an
+        # explicit type for that.
         result.setdefault("x-kubernetes-list-type", "atomic")
     return result
 

@@ -59,7 +59,7 @@ def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
 
 def _allowing_unmatched_selectors(repository: Item[FleetRepository]) -> Item[FleetRepository]:
     # A test has the few clusters that its case needs, so most selectors of the repository match
-    # none of them. In the repository itself that is a finding: usually somebody mistyped a label.
+    # none of them. In the repository itself that is a finding: usually a label is misspelt.
     spec = repository.value.spec.model_copy(update={"allow_unmatched_selectors": True})
     return Item(repository.value.model_copy(update={"spec": spec}), repository.document)
 

@@ -1,4 +1,8 @@
-"""Compares what came of a test with what it expected."""
+"""Compares the results of a test with its expectations.
+
+Scores and decisions come from `replay`, and explanations from the simulator. Each expectation is
+judged on its own, also after one that is not met.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict

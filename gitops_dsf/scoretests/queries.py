@@ -1,4 +1,4 @@
-"""Queries that promtool evaluates over the metrics of a test: what to ask, and what is answered.
+"""Queries that promtool evaluates over the metrics of a test, and their answers.
 
 The evaluation is in `gitops_dsf.metricstore.promtool`, because it starts a program.
 """
@@ -19,7 +19,7 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import names_text, shortened
 
 MAX_EVALUATIONS: Final = 20_000
-"""Of one test, each at one time."""
+"""Upper limit for one test, each evaluation at one time."""
 MAX_SHOWN_QUERY: Final = 120
 """Characters of a query in a message."""
 
@@ -158,8 +158,8 @@ def _metrics_on(cluster: str, given: Given) -> tuple[GivenSamples, ...]:
 
 
 def not_evaluated(scorer: EffectiveScorer, fleet: CheckedFleet) -> str:
-    """Why the query of a scorer cannot be evaluated over given metrics; empty if it can."""
-    # What an API answers cannot follow from metrics: such a test gives series of results instead.
+    """The reason why a scorer's query cannot be evaluated over given metrics; empty if it can."""
+    # The answer of an API cannot follow from metrics: such a test gives series of results instead.
     if scorer.scoring_type != SCORED_BY_QUERY:
         return "it has a scoring API"
     # The hub scorer asks one store about all clusters, and metrics are given for each cluster.

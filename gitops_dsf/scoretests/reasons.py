@@ -1,4 +1,4 @@
-"""Why a score of a test is what it is, in sentences.
+"""Reasons for the scores of a test, in sentences.
 
 They are reasons of a failing expectation, which are part of the JSON of `test`.
 """
@@ -87,7 +87,7 @@ def _published(score: ScoreAtTime, scorer: ReplayedScorer) -> str:
 
 
 def _since(runs: Sequence[ScorerRun]) -> float:
-    """When the items of the last run were first given, without others after that."""
+    """The time when the items of the last run were first given, without others after that."""
     since = runs[-1].at
     for run in reversed(runs):
         if run.items != runs[-1].items:

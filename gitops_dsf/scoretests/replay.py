@@ -1,4 +1,4 @@
-"""What comes of a test: the published scores and the decisions at each moment."""
+"""Published scores and decisions of a test at each moment, replayed."""
 
 import bisect
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ Nothing depends on it but the times in explanations.
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreAtTime:
-    """What an AddOnPlacementScore has of one item at a time."""
+    """The state of one item of an AddOnPlacementScore at a time."""
 
     value: int | None
     """None if there is no such item."""
@@ -51,7 +51,7 @@ class DecisionAtTime(NamedTuple):
     at: int
     """Seconds from the start."""
     clusters: tuple[str, ...]
-    """In order of name."""
+    """The clusters, in order of name."""
 
 
 class ReplayedTest:
@@ -65,7 +65,8 @@ class ReplayedTest:
         self.end = end_of(spec, fleet)
         self.gives_metrics = bool(spec.given.metrics)
         self.without_metric: dict[ScorerOnCluster, str] = {}
-        """Why no run of a scorer has a result, if the names of the given metrics tell."""
+        """The reason why no run of a scorer has a result, if the names of the given metrics show
+        it."""
         self._spec = spec
         self._scorers = run_scorers(
             spec.given,
@@ -81,7 +82,7 @@ class ReplayedTest:
         return placement_key(named, self.fleet)
 
     def scorer_on(self, resource: str, cluster: str) -> ReplayedScorer | None:
-        """What the scorer of an AddOnPlacementScore did on a cluster; None if nothing is given."""
+        """The runs of an AddOnPlacementScore's scorer on a cluster; None if nothing is given."""
         return self._scorers.get(resource, {}).get(cluster)
 
     def score(self, resource: str, item: str, cluster: str, *, at: float) -> ScoreAtTime:
@@ -175,7 +176,8 @@ class ReplayedTest:
                 prepared.placement, state=state, now=datetime.fromtimestamp(START, UTC)
             )
             passes[prepared.key].append(Pass(0, verdict))
-        # Of a second, so that a test may expect a decision at the time of each write.
+        # The grid has steps of a second, so that a test may expect a decision at the time of each
+        # write.
         grid = TimeGrid(start=START, step=1, count=self.end + 1)
         replay = Replay(decided, state=state, tracks=self._tracks(), grid=grid)
         for of_placement in replay.passes():

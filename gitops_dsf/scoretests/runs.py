@@ -1,4 +1,4 @@
-"""The runs of the scorers of a test, and what they publish. Times are Unix seconds."""
+"""The runs of the scorers of a test, and the scores that they publish. Times are Unix seconds."""
 
 import math
 from array import array
@@ -29,14 +29,14 @@ class ScorerRun:
 
     at: float
     items: Mapping[str, int] | None
-    """What it would publish; None if it failed."""
+    """The items that it would publish; None if it failed."""
     raw: Mapping[str, tuple[float, ...]]
     """The raw scores of each item, those that are dropped too."""
 
 
 @dataclass(kw_only=True)
 class ReplayedScorer:
-    """What a scorer did on one cluster."""
+    """The runs of a scorer on one cluster."""
 
     cluster: str
     rule: PublishSettings | None = None
@@ -47,7 +47,7 @@ class ReplayedScorer:
 
 
 ReplayedScorers = Mapping[str, Mapping[str, ReplayedScorer]]
-"""By name of the AddOnPlacementScore, then by cluster."""
+"""Scorers by name of the AddOnPlacementScore, then by cluster."""
 
 
 def run_scorers(
@@ -66,7 +66,7 @@ def run_scorers(
         scorer = fleet.scorer_by_name[key.scorer]
         if scorer.spec.score_destination != ADD_ON_PLACEMENT_SCORE:
             continue
-        # What a test gives elsewhere has no effect. `reasons` says so.
+        # Inputs that a test gives elsewhere have no effect. `reasons` says so.
         if key.cluster in fleet.runs_on[key.scorer]:
             replayed.setdefault(scorer.resource_name, {})[key.cluster] = _run(
                 summarise(fleet.on_cluster(scorer, key.cluster)),
@@ -110,7 +110,7 @@ def _add_foreign_scores(
     replayed: dict[str, dict[str, ReplayedScorer]], given: Given, *, start: float, end: float
 ) -> None:
     """Adds the scores that no scorer of the repository publishes."""
-    # Who publishes them and how often is not known, so they never expire.
+    # Their publisher and its rate are unknown, so they never expire.
     ttl = 2 * (end - start) + 1
     for score in given.scores:
         if score.resource is None or score.dimension is None:
@@ -139,7 +139,7 @@ def _run(
     rule = PublishSettings.of(summary, jitter=0.0)
     published = None
     if before:
-        # They were written so long ago that a change is written at once.
+        # They were written long enough ago that a change is written at once.
         written_at = start - min(rule.min_interval, rule.refresh)
         published = PublishedItems(
             values=before, written=written_at, valid_until=written_at + rule.ttl

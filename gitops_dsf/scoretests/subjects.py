@@ -1,4 +1,4 @@
-"""What a test is about: its Placements, the scorers whose scores matter, and its end."""
+"""The subjects of a test: its Placements, the scorers whose scores matter, and its end."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,6 +1,6 @@
-"""Computes what OCM's placement controller would decide, from the objects of a hub.
+"""Computes the decisions of OCM's placement controller from the objects of a hub.
 
-Guarantees: a verdict is that of OCM v1.2.1, traps included, or it is Unsupported. Comments name the
+Guaranteed: a verdict is that of OCM v1.2.1, traps included, or it is Unsupported. Comments name the
 controller's functions below pkg/placement; docs/decisions/scheduler.md explains the rules. The
 package does no I/O, and of gitops_dsf it imports the hub model and the type of a mistake. Not
 guaranteed: when OCM makes a pass, and what other versions decide.

@@ -1,6 +1,6 @@
-"""What a Placement's decision certainly is although some scores are not known exactly.
+"""The certain part of a Placement's decision when some scores are not known exactly.
 
-Guarantees: whatever the open scores are within their intervals, OCM selects every cluster of
+Guaranteed: whatever the open scores are within their intervals, OCM selects every cluster of
 `certain`, and no cluster outside of `possible`. For intervals without gaps both are tight: no
 better answer can be given.
 """
@@ -19,12 +19,12 @@ class OpenScore(Protocol):
     """An AddOnPlacementScore of one cluster whose content is not known exactly."""
 
     def interval(self, item: str) -> Interval:
-        """What an item can be. OCM counts one that is missing as 0."""
+        """The interval of an item. OCM counts one that is missing as 0."""
         ...
 
 
 OpenScores = Mapping[str, Mapping[str, OpenScore]]
-"""By name of the AddOnPlacementScore, then by cluster."""
+"""Open scores by name of the AddOnPlacementScore, then by cluster."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +68,7 @@ def certainty(verdict: Verdict, scores: OpenScores) -> Certainty | None:
             if cell is None:
                 continue
             is_open = True
-            # What stands in for the score is taken out of the sum, and its bounds are put in.
+            # The placeholder of the score is taken out of the sum, and its bounds are put in.
             counted = (term.values[index] or 0) * term.weight
             added = cell.interval(term.item).times(term.weight)
             total = sums[index]

@@ -1,6 +1,6 @@
 """Completes objects from git as a hub does when they are created.
 
-That is the defaults of the Placement CRD, and OCM's label for the cluster set `default` (OCM
+It fills in the defaults of the Placement CRD, and OCM's label for the cluster set `default` (OCM
 v1.2.1: pkg/registration/webhook/v1/managedcluster_mutating.go, gate DefaultClusterSet, on by
 default). Objects from a hub already have both. The zero values of the scheduler's Go code differ:
 without the defaults, an omitted weight would be 0, and a coordinate without a type an add-on score.

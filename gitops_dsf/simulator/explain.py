@@ -1,6 +1,6 @@
-"""Why a cluster is in or out: the terms of its sum, and the nearest score that would flip that.
+"""Explains why a cluster is in or out: the terms of its sum, and the nearest score that flips that.
 
-OCM shows neither the sums nor the terms in its API. Guarantees: a flip is exact if nothing else
+OCM shows neither the sums nor the terms in its API. Guaranteed: a flip is exact if nothing else
 changes. Not guaranteed: that a combination of smaller changes would not flip the decision, too.
 """
 
@@ -133,10 +133,10 @@ def explain(
 
 
 def margins(verdict: Verdict) -> Mapping[str, int]:
-    """By how much the sum of each ranked cluster must change before it changes sides.
+    """The amount by which the sum of each ranked cluster must change before it changes sides.
 
-    Empty if no score could move any cluster. A selected cluster with a margin of 1 leaves when its
-    sum is smaller by 1.
+    It is empty if no score could move any cluster. A selected cluster with a margin of 1 leaves
+    when its sum is smaller by 1.
     """
     ranking = verdict.ranking
     if ranking is None:
@@ -378,7 +378,7 @@ def _flips(
     points: int,
     spans: Mapping[str, tuple[int, int]],
 ) -> tuple[Flip, ...]:
-    """For each add-on score, the nearest value that changes the sum by at least `points`."""
+    """The nearest value of each add-on score that changes the sum by at least `points`."""
     # OCM adds the weights of a score that is listed twice, so its one value counts with their sum.
     weights: dict[str, int] = {}
     resources: dict[str, str] = {}

@@ -149,7 +149,7 @@ def _cut(
 
 def _chunks(members: set[int], length: int, state: HubState) -> list[tuple[str, ...]]:
     """The names of clusters in pieces of `length`. No clusters are not a piece."""
-    # In order of name: here OCM loses the order of the scores, and no reader can tell which is
-    # best.
+    # The clusters are in order of name: here OCM loses the order of the scores, so readers do not
+    # see which is best.
     names = [state.names[cluster] for cluster in sorted(members)]
     return [tuple(names[start : start + length]) for start in range(0, len(names), length or 1)]

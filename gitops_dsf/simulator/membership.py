@@ -24,10 +24,8 @@ class MembershipError(Exception):
 @dataclass(frozen=True, slots=True)
 class Membership:
     bindings: int
-    """How many ManagedClusterSetBindings in the Placement's namespace are valid.
-
-    A binding is valid if its set exists.
-    """
+    """The number of valid ManagedClusterSetBindings in the Placement's namespace. A binding is
+    valid if its set exists."""
     sets: tuple[str, ...]
     """Eligible sets, sorted."""
     clusters: tuple[int, ...]
@@ -60,8 +58,7 @@ def resolve_membership(
     members: frozenset[int] = frozenset()
     for name in sorted(eligible):
         members |= members_of(sets[name], labels)
-    # Whether a cluster is accepted, joined or available does not matter: OCM expresses that by
-    # taints.
+    # A cluster need not be accepted, joined or available: OCM expresses that by taints.
     usable = sorted(members - terminating)
     return Membership(len(valid), tuple(sorted(eligible)), tuple(usable))
 

@@ -1,4 +1,4 @@
-"""Notes for people on a verdict: which traps of OCM the Placement ran into.
+"""Notes for people on a verdict: the traps of OCM that concern the Placement.
 
 A note says what OCM v1.2.1 does not show in the conditions of a Placement, and what to do.
 docs/decisions/scheduler.md explains the traps.
@@ -34,7 +34,7 @@ def outcome_notes(
     sync_error: str | None,
     unsupported: Sequence[Unsupported],
 ) -> Iterator[str]:
-    """Why the controller schedules nothing, or why it cannot write what it decided."""
+    """The reasons why the controller schedules nothing, or why it cannot write its decision."""
     if panic is not None:
         yield (
             f"numberOfClusters is {placement.spec.number_of_clusters}: the placement controller"
@@ -64,7 +64,7 @@ def decision_notes(
     evicted: Sequence[str],
     evicts_everything: bool,
 ) -> Iterator[str]:
-    """What a mistake does to the decisions of a Placement that is scheduled."""
+    """The effects of mistakes on the decisions of a Placement that is scheduled."""
     if status.failed:
         yield _mistake_note(status, evicted, evicts_everything=evicts_everything)
         if satisfied and satisfied.status:

@@ -1,4 +1,4 @@
-"""How a pass over a Placement ends."""
+"""Outcomes of a pass over a Placement."""
 
 from enum import StrEnum
 

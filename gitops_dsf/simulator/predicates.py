@@ -1,4 +1,4 @@
-"""The Predicate filter: which clusters match a Placement's predicates.
+"""The Predicate filter: the clusters that match a Placement's predicates.
 
 Source: Filter of OCM v1.2.1 in pkg/placement/plugins/predicate/predicate.go, and Matches in
 pkg/placement/helpers/clusters.go. Predicates are ORed; within one, the label selector, the claim
@@ -100,7 +100,7 @@ class Failure:
 def failures(
     clusters: Iterable[int], *, placement: Placement, state: HubState
 ) -> Iterator[Failure]:
-    """Where expressions fail, on clusters that no other predicate selects.
+    """The clusters on which expressions fail and that no other predicate selects.
 
     All expressions must compile.
     """
@@ -122,7 +122,7 @@ def failures(
 
 
 def mismatch(cluster: int, placement: Placement, state: HubState) -> str:
-    """Why a cluster matched no predicate, one clause per predicate.
+    """The reason why a cluster matched no predicate, one clause per predicate.
 
     The predicates must be valid, as they are after the filter has run.
     """
@@ -130,7 +130,7 @@ def mismatch(cluster: int, placement: Placement, state: HubState) -> str:
     reasons: list[str] = []
     for number, declared in enumerate(predicates):
         reason = _reason(predicate_of(declared), cluster, state)
-        # Most Placements have one predicate, and nobody needs its index then.
+        # Most Placements have one predicate, and then its index is not needed.
         reasons.append(reason if len(predicates) == 1 else f"predicates[{number}]: {reason}")
     return "; ".join(reasons)
 

@@ -142,7 +142,7 @@ def go_int64(value: float) -> int:
 
 
 def selector_error(placement: Placement) -> str | None:
-    """Why the controller cannot select its own decisions; None if it can.
+    """The reason why the controller cannot select its own decisions; None if it can.
 
     It selects them by a label whose value is the Placement's name, and a name may be longer than
     the 63 bytes of a label value.

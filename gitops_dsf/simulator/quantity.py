@@ -34,7 +34,7 @@ _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)\Z", re.ASCII)
 
 # Go reads an exponent as an int64, which has 19 digits.
 _MAX_EXPONENT_CHARACTERS = 20
-"""With a sign."""
+"""The largest number of characters of an exponent, with its sign."""
 
 _MAX_INT64 = 2**63 - 1
 

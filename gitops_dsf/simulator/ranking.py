@@ -25,7 +25,7 @@ class RankedClusters:
     order: Sequence[int] = field(repr=False)
     """Indexes into clusters, best first."""
     selected: int
-    """How many of order are selected."""
+    """The number of clusters in order that are selected."""
 
     @property
     def selected_clusters(self) -> list[int]:

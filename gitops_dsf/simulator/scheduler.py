@@ -1,7 +1,7 @@
 """One pass over one Placement, and passes over several.
 
 Source: syncPlacement in pkg/placement/controllers/scheduling/scheduling_controller.go and Schedule
-in schedule.go, beside it. Guarantees: pure; the verdict is that of OCM v1.2.1, or Unsupported. Not
+in schedule.go, beside it. Guaranteed: pure; the verdict is that of OCM v1.2.1, or Unsupported. Not
 guaranteed: the time at which OCM makes the pass, and the order in which it visits several
 Placements.
 """
@@ -251,7 +251,8 @@ def _written(
 ) -> tuple[PlacementDecision, ...]:
     """The PlacementDecisions after passes over several Placements."""
     scheduled = {key for key, verdict in verdicts.items() if verdict.outcome is Outcome.SCHEDULED}
-    # By name, because OCM writes them by name, even over a decision of another Placement.
+    # They are in order of name, because OCM writes them so, even over a decision of another
+    # Placement.
     pages: dict[tuple[str, str], PlacementDecision] = {}
     for decision in decisions:
         if f"{decision.metadata.namespace}/{decision.placement}" not in scheduled:

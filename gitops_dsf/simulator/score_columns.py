@@ -1,7 +1,8 @@
 """Columns of scores: one score of an AddOnPlacementScore, for every cluster of a hub.
 
-Guarantees: a column says what OCM's add-on prioritizer would read at one time. Not guaranteed: that
-it holds later, because scores expire; `ScoreTable` computes it again when that happens.
+Guaranteed: a column has the values that OCM's add-on prioritizer would read at one time. Not
+guaranteed: that it holds later, because scores expire; `ScoreTable` computes it again when that
+happens.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class ScoreColumn:
 
     @cached_property
     def first_expiry(self) -> datetime | None:
-        """When the first of the valid scores expires; None if none of them does."""
+        """The time when the first of the valid scores expires; None if none of them does."""
         # Not expiries[0]: most columns are asked for nothing else, and need not be sorted.
         return min((until for until, _ in self._expiries()), default=None)
 

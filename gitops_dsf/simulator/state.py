@@ -1,9 +1,9 @@
 """The objects of one hub, parsed once and indexed, for any number of simulated Placements.
 
-Guarantees: a `HubState` does not change after it was built, so everything that was computed from it
+Guaranteed: a `HubState` does not change after it was built, so everything that was computed from it
 stays true. `deciding`, `scoring` and `with_taints` give the hub with other decisions, scores or
-taints, and keep what does not depend on them. Not guaranteed: that it can be used from several
-threads.
+taints, and keep the parts that do not depend on them. Not guaranteed: that it can be used from
+several threads.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ class HubState:
 
     @cached_property
     def _memberships(self) -> dict[tuple[str, tuple[str, ...] | None], Membership]:
-        """What `membership_of` has computed, by namespace and spec.clusterSets."""
+        """The results of `membership_of`, by namespace and spec.clusterSets."""
         return {}
 
     def membership_of(self, placement: Placement) -> Membership:
@@ -252,7 +252,7 @@ class HubState:
 
     @cached_property
     def decision_counts(self) -> Mapping[str, int]:
-        """How often each cluster appears in all PlacementDecisions of the hub."""
+        """The number of times that each cluster appears in all PlacementDecisions of the hub."""
         counts: Counter[str] = Counter()
         for decision in self.decisions.values():
             counts.update(decision.cluster_names)

@@ -1,8 +1,8 @@
-"""The TaintToleration filter, and when a toleration runs out.
+"""The TaintToleration filter, and the time when a toleration runs out.
 
 Source: pkg/placement/plugins/tainttoleration/taint_toleration.go of OCM v1.2.1. Its registration
-controller expresses by taints that a cluster is unavailable or unreachable, so this filter is what
-takes applications off a lost cluster.
+controller expresses by taints that a cluster is unavailable or unreachable, so this filter takes
+applications off a lost cluster.
 """
 
 from collections.abc import Iterable, Sequence
@@ -87,7 +87,7 @@ def blocking_taint(
 def taint_reason(
     cluster: ManagedCluster, placement: Placement, in_decision: bool, now: datetime
 ) -> str:
-    """Why a taint dropped a cluster, in words."""
+    """The reason why a taint dropped a cluster, in words."""
     tolerations = placement.spec.tolerations or ()
     taint = blocking_taint(cluster, tolerations, in_decision, now)
     if taint is None:
@@ -120,7 +120,7 @@ def taint_reason(
 def tolerate(
     taint: Taint, tolerations: Iterable[Toleration], in_decision: bool, now: datetime
 ) -> Tolerated | None:
-    """How a taint is tolerated; None if it is not.
+    """The toleration of a taint; None if there is none.
 
     It is tolerated by its effect, or by the first matching toleration that has not run out.
     """
@@ -166,7 +166,7 @@ def tolerated_until(taint: Taint, seconds: int) -> datetime:
 def requeue_time(
     *, placement: Placement, state: HubState, own: frozenset[str], now: datetime
 ) -> datetime | None:
-    """When the first toleration of a cluster in the decisions runs out. OCM reconciles again then.
+    """The time when the first toleration of a decided cluster runs out. OCM reconciles again then.
 
     OCM ignores tainted clusters that are not in the decisions, and clusters with a taint that no
     toleration matches.

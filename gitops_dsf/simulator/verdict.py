@@ -1,8 +1,8 @@
-"""The verdict: what OCM would decide for one Placement, and why.
+"""The verdict: the decision of OCM for one Placement, and the reasons.
 
-Guarantees: a verdict keeps what the pass computed before it ended, also after an error. Reasons,
-notes and names are computed when they are read, because most callers want only the decision of many
-Placements.
+Guaranteed: a verdict keeps everything that the pass computed before it ended, also after an error.
+Reasons, notes and names are computed when they are read, because most callers want only the
+decision of many Placements.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ class Verdict:
     satisfied: Condition | None = None
     misconfigured: Condition | None = None
     requeue_at: datetime | None = None
-    """When OCM reconciles again because a toleration runs out."""
+    """The time when OCM reconciles again because a toleration runs out."""
     sync_error: str | None = None
     """The error that the pass ends with. OCM retries with growing delay."""
     panic: str | None = None
@@ -118,7 +118,7 @@ class Verdict:
         return dropped
 
     def drop_of(self, cluster: str) -> Drop | None:
-        """Which filter dropped a candidate and why; None if none did."""
+        """The filter that dropped a candidate and the reason; None if none did."""
         position = self.state.positions.get(cluster)
         if position is None or position not in self._dropped_by:
             return None
@@ -134,7 +134,7 @@ class Verdict:
 
     @cached_property
     def dropped(self) -> Mapping[str, Drop]:
-        """For every dropped candidate: which filter dropped it, and why."""
+        """The filter that dropped each dropped candidate, and the reason."""
         dropped: dict[str, Drop] = {}
         for cluster, stage in sorted(self._dropped_by.items()):
             dropped[self.state.names[cluster]] = self._drop(cluster, stage)

@@ -1,7 +1,7 @@
-"""URLs of git repositories: which ones git can clone, and what is wrong with the others.
+"""URLs of git repositories: those that git can clone, and the mistakes in others.
 
-A URL is only read, never asked. git starts programs for some URLs, so a URL is judged here before
-git gets it.
+A URL is only read, and no request is made. git starts programs for some URLs, so a URL is judged
+here before git gets it.
 """
 
 import re
@@ -18,7 +18,7 @@ GIT_URLS: Final = (
     "https://host/owner/repository.git, ssh://git@host/owner/repository.git or"
     " git@host:owner/repository.git"
 )
-"""What people can write, for hints."""
+"""The forms of a URL that people can write, for hints."""
 _MISLEADS_GIT: Final = re.compile(r"[\w+.-]+::|(?:[^/]*://)?(?:[^/@]*@)?-|[^/:]*:-")
 """A remote helper, or a host or path that begins like an option of ssh."""
 _BROWSED: Final = re.compile(
@@ -28,7 +28,7 @@ _BROWSED: Final = re.compile(
 _LINK: Final = re.compile(r"\[[^\]]*\]\((?P<link>[^()\s]+)\)|<(?P<bracketed>[^<>\s]+)>")
 """A URL as Markdown writes it."""
 _DRIVE: Final = re.compile(r"[A-Za-z]:(?:\\|/(?!/))")
-"""How a path on Windows begins. ssh would take the letter for a host."""
+"""The beginning of a path on Windows. ssh would take the letter for a host."""
 
 
 def misleads_git(url: str) -> bool:
@@ -60,7 +60,7 @@ def fault_of_form(url: str) -> Mistake | None:
 
 
 def git_fault(url: str) -> Mistake | None:
-    """What is wrong with the URL of a git repository; None if git can clone it."""
+    """The mistake in the URL of a git repository; None if git can clone it."""
     if fault := fault_of_form(url):
         return fault
     if CLONABLE.fullmatch(url):
@@ -97,16 +97,16 @@ def host_of_repository(url: str) -> str:
 
 
 class BrowsedBranch(NamedTuple):
-    """What the page of a branch on a forge shows."""
+    """The branch and the path that a page of a forge shows."""
 
     clone_url: str
     branch: str
 
 
 def browsed_branch(url: str) -> BrowsedBranch | None:
-    """What a forge's page shows; None if the URL is not that of a branch's page.
+    """The branch that a forge's page shows; None if the URL is not that of a branch's page.
 
-    The branch may be followed by a path: the URL does not say where the branch ends.
+    The branch may be followed by a path: the URL does not show where the branch ends.
     """
     page = _BROWSED.fullmatch(url)
     if page is None or url.rstrip("/").endswith(".git"):

@@ -1,6 +1,6 @@
-"""What kind of place a host is, and whether a program on the hub may send credentials to it.
+"""Kinds of hosts, and whether a program on the hub may send credentials to one.
 
-Only names and addresses are judged. What a name resolves to is not known here.
+Only names and addresses are judged. The addresses of a name are unknown here.
 """
 
 import ipaddress
@@ -61,7 +61,7 @@ def is_local(host: str) -> bool:
 def is_metadata(host: str) -> bool:
     """Whether a host is link-local or a cloud's metadata service.
 
-    That service gives the credentials of a machine to everybody on it.
+    That service gives the credentials of a machine to every program on it.
     """
     name = host.rstrip(".").lower()
     if name in _METADATA_NAMES:

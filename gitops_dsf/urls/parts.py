@@ -1,6 +1,6 @@
-"""The parts of a URL, and putting a URL together from a host and a path.
+"""The parts of a URL, and URLs put together from a host and a path.
 
-A text that cannot be parsed has empty parts: whether it is valid is the business of a rule.
+A text that cannot be parsed has empty parts: a rule decides whether it is valid.
 """
 
 from urllib.parse import SplitResult, urlsplit, urlunsplit

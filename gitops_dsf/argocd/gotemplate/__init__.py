@@ -1,9 +1,8 @@
 """Go templates of ApplicationSets: `parse` reads them as Go does, `check` judges them.
 
-It is guaranteed that a template with a finding of the kind FAILS does not run in the pinned Argo
-CD, and tests/hub/test_argocd_agrees.py lets Argo CD agree. It is not guaranteed that a template
-without findings runs: of most of Go's functions only the names are known, and named templates are
-not read.
+Guaranteed: a template with a finding of the kind FAILS does not run in the pinned Argo CD, and
+tests/hub/test_argocd_agrees.py lets Argo CD agree. Not guaranteed: that a template without findings
+runs. Only the names of most of Go's functions are known, and named templates are not read.
 """
 
 from gitops_dsf.argocd.gotemplate.check import check, reads

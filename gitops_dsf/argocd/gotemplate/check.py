@@ -15,7 +15,7 @@ from gitops_dsf.argocd.gotemplate.values import Parameters, TextRead
 def check(
     text: str, parameters: Parameters | None, lacking: Collection[TextRead] = ()
 ) -> tuple[TemplateMistake, ...]:
-    """What is wrong with a text.
+    """The mistakes in a text.
 
     Without `parameters` any may be there; `lacking` are empty texts.
     """

@@ -1,12 +1,12 @@
-"""What a template costs: about how many characters it makes Argo CD write.
+"""The cost of a template: about how many characters it makes Argo CD write.
 
 The ApplicationSet controller runs the templates of all teams in one process, so one template that
 writes gigabytes stops every application of the hub. Such a template has a large number in it, or
-loops inside of loops. So this counts numbers, and estimates nothing else: a call gives as much as
-its arguments have, and what its numbers ask for.
+loops inside of loops. So numbers are counted, and nothing else is estimated: a call gives as much
+as its arguments have, and as much as its numbers ask for.
 
-What grows in another way is not found: a variable that doubles inside a range, or a replacement
-that is longer than what it replaces, time and again.
+Not guaranteed: that a template without findings stays small. Other growth is not found: a variable
+that doubles inside a range, or a replacement that is longer than the replaced text, time and again.
 """
 
 import re
@@ -16,12 +16,11 @@ from typing import Final
 from gitops_dsf.argocd.gotemplate.values import Value
 
 MAX_CHARACTERS: Final = 1_048_576
-"""Of a text with actions, of what one call gives, and of what all actions of a text write.
-
-No Application can have more: a request to etcd holds 1.5 MiB, unless it is configured otherwise.
-"""
+"""Upper limit of a text with actions, of the result of one call, and of the results of all actions
+of a text. No Application can have more: a request to etcd holds 1.5 MiB, unless it is configured
+otherwise."""
 _CHARACTERS_OF_NUMBER: Final = 8
-"""Of each number in a list of them: a list with longer ones is too long itself."""
+"""The characters of each number in a list: a list with longer ones is too long itself."""
 _REPEATS: Final = frozenset({"indent", "nindent", "repeat"})
 """Functions that multiply what they are given. An indentation stands before each line, and a line
 may be one character.

@@ -1,4 +1,4 @@
-"""What is known of the functions that a template of Argo CD can call.
+"""Functions that a template of Argo CD can call: their names, arguments and results.
 
 These are the functions of sprig v3 and Argo CD's own, without `env`, `expandenv` and
 `getHostByName`, which Argo CD removes (applicationset/utils/utils.go, 3.6.1). `api.json` has the
@@ -21,7 +21,7 @@ class Signature:
     gives: str
     rest: str = ""
     least: int = 0
-    """How many of the further arguments there must be."""
+    """The smallest number of further arguments."""
 
 
 _OF_TEXT: Final = Signature(("text",), "text")
@@ -89,7 +89,7 @@ SIGNATURES: Final[Mapping[str, Signature]] = {
     "upper": _OF_TEXT,
     "urlquery": _OF_ANY,
 }
-"""By name. Of other functions nothing is known: neither their arguments nor what they give."""
+"""Signatures by name. Arguments and results of other functions are unknown."""
 KEEPS_EMPTY: Final = frozenset(
     {
         "b64enc",

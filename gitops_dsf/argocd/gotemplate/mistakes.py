@@ -1,4 +1,4 @@
-"""What can be wrong with a template, as a value and as the exception that carries it."""
+"""Mistakes in a template, as values and as the exceptions that carry them."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -11,7 +11,7 @@ SHARED: Final = "the ApplicationSet controller, which all teams share"
 
 
 class Trouble(Enum):
-    """What is wrong with a template. Argo CD runs one that is UNSURE or DIFFERS."""
+    """The kind of a mistake in a template. Argo CD runs one that is UNSURE or DIFFERS."""
 
     FAILS = auto()
     """Argo CD cannot parse or run it."""

@@ -13,9 +13,8 @@ from gitops_dsf.argocd.gotemplate.mistakes import TemplateError, Trouble
 from gitops_dsf.argocd.gotemplate.tokens import SPACES, TemplateToken, tokens
 
 MAX_DEPTH: Final = 60
-"""How deep parentheses and branches may be nested. Go itself takes ten thousand; this parser calls
-itself for each level, and Python ends that at a thousand calls.
-"""
+"""The deepest nesting of parentheses and branches. Go itself takes ten thousand; this parser calls
+itself for each level, and Python ends that at a thousand calls."""
 _STARTS: Final = frozenset({"bool", "dot", "field", "word", "number", "string", "variable", "("})
 _ESCAPE: Final = re.compile(
     r"\\(?:[abfnrtv\\\"]|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|u[0-9a-fA-F]{4}"
@@ -98,7 +97,7 @@ class _Parser:
         return tuple(statements), token
 
     def _branch(self, word: TemplateToken) -> nodes.BranchNode:
-        """What follows `if`, `range` or `with`, up to its `end`."""
+        """The part that follows `if`, `range` or `with`, up to its `end`."""
         variables = len(self._variables)
         pipeline = self._pipeline("close", word.value, opened=word)
         start = self._next
@@ -153,7 +152,7 @@ class _Parser:
             if token.kind not in _STARTS and not (token.kind == "keyword" and token.value == "nil"):
                 raise _unexpected(token, commands=bool(commands))
             command = self._command()
-            # What stands behind | is called with the value before it, and Go cannot call these.
+            # The part behind | is called with the value before it, and Go cannot call these.
             first = command[0]
             is_dot = first == nodes.FieldNode(first.offset, ())
             if commands and (isinstance(first, nodes.ConstantNode) or is_dot):

@@ -1,7 +1,7 @@
-"""Runs a parsed template with what is known of its parameters.
+"""Runs a parsed template with the known facts about its parameters.
 
-Both sides of a condition are run, and the body of a range once. A mistake is certain: what is not
-known may be anything. Each action has one mistake at most, because what follows in it is not known.
+Both sides of a condition are run, and the body of a range once. A mistake is certain: an unknown
+value may be anything. Each action has one mistake at most, because the rest of it is unknown then.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -38,7 +38,7 @@ class Run:
     """One run of a template."""
 
     def __init__(self, parameters: Parameters | None, lacking: Collection[TextRead] = ()) -> None:
-        """Without `parameters` any may be there; `lacking` are empty texts."""
+        """Without `parameters`, every parameter may exist; those in `lacking` are empty texts."""
         self.mistakes: list[TemplateMistake] = []
         self.read: dict[TextRead, int] = {}
         """Texts that it reads from maps of texts, with the first offset of each."""
@@ -49,9 +49,10 @@ class Run:
         self._dot = self._root
         self._variables: dict[str, Value] = {}
         self._times = 1
-        """How often Argo CD runs the actions here, as far as the numbers in the template say."""
+        """The number of times that Argo CD runs the actions here, as far as the numbers in the
+        template show."""
         self._is_surely_run = True
-        """Whether Argo CD evaluates what is evaluated here."""
+        """Whether Argo CD certainly evaluates the part that is evaluated here."""
 
     def text(self, text: str) -> None:
         """Runs a whole text, and adds to the mistakes."""
@@ -75,7 +76,7 @@ class Run:
     def _unread(self, text: str, mistake: TemplateMistake) -> TemplateMistake:
         """The mistake of a text that is not parsed: WHOLE if the text may read labels or claims.
 
-        Only those that a template reads by name are rendered, so somebody must know which it reads.
+        Only labels and claims that a template reads by name are rendered, so names must be known.
         """
         if mistake.trouble is Trouble.UNSURE:
             for name, field in (self._root.fields or {}).items():
@@ -128,7 +129,7 @@ class Run:
             self._times = times
             if value.constant is not True:
                 self._statements(branch.otherwise)
-            # Which of the two sides was run is not known.
+            # It is unknown which of the two sides was run.
             self._variables = _after_branch(variables, self._variables)
 
     def _pipeline(self, pipeline: nodes.PipeNode, *, is_range: bool = False) -> Value:
@@ -191,7 +192,8 @@ class Run:
                 )
             if value.kind == "texts":
                 value = self._text_of_cluster(offset, value, name)
-            # What is not run does not fail: {{ or .reason .absent }} works while there is a reason.
+            # A part that is not run does not fail: {{ or .reason .absent }} works while there is a
+            # reason.
             elif value.fields is None or (name not in value.fields and not self._is_surely_run):
                 return _UNKNOWN
             elif name not in value.fields:
@@ -258,7 +260,7 @@ class Run:
         operands: Sequence[nodes.Operand],
         arguments: Sequence[Value],
     ) -> Value:
-        """What `index` gives: a field by its name, as far as both are known."""
+        """The result of `index`: a field by its name, as far as both are known."""
         value, *keys = arguments
         for key in keys:
             if value.kind not in {"map", "texts"} or (value.kind == "map" and value.fields is None):
@@ -270,7 +272,7 @@ class Run:
         return value
 
     def _result(self, function: nodes.FunctionNode, arguments: Sequence[Value]) -> Value:
-        """What a function gives that takes these arguments."""
+        """The result of a function that takes these arguments."""
         name = function.name
         if name in MAKES_KEYS:
             # Argo CD fills in the template again at each reconciliation.
@@ -317,7 +319,7 @@ class Run:
         if signature is None:
             return Value("any", size)
         kind = signature.gives or common_kind(name, _kinds(arguments))
-        # A range over the list takes so many rounds.
+        # A range over the list takes this number of rounds.
         return Value(kind, size, count if kind == "list" else None)
 
 
@@ -335,7 +337,7 @@ def _as_value(parameters: Parameters) -> Value:
 
 
 def _length(value: Value) -> int:
-    """How often a range over a value runs its body; 1 if the template does not say it."""
+    """The number of rounds of a range over a value; 1 if the template does not show it."""
     if value.kind in {"list", "number"} and isinstance(value.constant, int):
         return value.constant
     return 1
@@ -370,7 +372,7 @@ def _refuse_lacking(value: Value) -> None:
 
 
 def _result_of_lacking(name: str, arguments: Sequence[Value]) -> Value:
-    """What a function gives of texts of which some are empty, because a cluster lacks them."""
+    """The result of a function for texts of which some are empty, because a cluster lacks them."""
     empty = next(argument for argument in arguments if argument.lacking)
     others = [argument for argument in arguments if argument.lacking is None]
     if name in FALLS_BACK:
@@ -431,7 +433,7 @@ def _refuse_arguments(
 
 
 def _wanted_kinds(name: str, signature: Signature, count: int) -> list[str]:
-    """The kind that each of so many arguments must have."""
+    """The kind that each argument must have, up to a number of arguments."""
     if name == "slugify" and count:
         kinds = ["number", "bool", *["any"] * count]
         return [*kinds[: count - 1], "text"]
@@ -445,6 +447,6 @@ def _kinds(arguments: Sequence[Value]) -> tuple[str, ...]:
 def _offsets(
     function: nodes.FunctionNode, operands: Sequence[nodes.Operand], arguments: Sequence[Value]
 ) -> list[int]:
-    """Where each argument is written. The one from before | has the place of the function."""
+    """The offset of each argument. The one from before | has that of the function."""
     offsets = [operand.offset for operand in operands]
     return offsets + [function.offset] * (len(arguments) - len(operands))

@@ -61,7 +61,7 @@ def tokens(text: str) -> Iterator[TemplateToken]:
 
 
 def _comment(text: str, start: int, body: int) -> int:
-    """Where the text goes on behind a comment."""
+    """The offset behind a comment."""
     end = text.find("*/", body + 2)
     if end < 0:
         raise TemplateError("the comment has no end", start, "write */}} behind it")
@@ -76,7 +76,7 @@ def _comment(text: str, start: int, body: int) -> int:
 
 
 def _close(text: str, at: int) -> int | None:
-    """Where the text goes on behind the action; None if the action does not end here."""
+    """The offset behind the action; None if the action does not end here."""
     if text.startswith("}}", at):
         return at + 2
     trims = text[at : at + 1] in tuple(SPACES) and text.startswith("-}}", at + 1)
@@ -124,7 +124,7 @@ def _token(text: str, at: int) -> TemplateToken:
     if sign == "." and text[at + 1 : at + 2] not in tuple(_DIGITS):
         value = _word(text, at, at + 1)
         return TemplateToken("field" if len(value) > 1 else "dot", value, at)
-    # Whether it is a number that Go accepts is seen later: 5x and 089 are cut like one.
+    # The parser decides whether it is a number that Go accepts: 5x and 089 are cut like one.
     if sign in "+-." or sign in _DIGITS:
         number = _NUMBER.match(text, at)
         return TemplateToken("number", number[0] if number is not None else sign, at)
@@ -158,7 +158,7 @@ def _word(text: str, start: int, at: int) -> str:
 
 
 def _hint_for_sign(text: str, at: int, word: str) -> str:
-    """What to write where a word goes on with a sign that no name in Go has."""
+    """The hint for a word that goes on with a sign that no name in Go has."""
     if not word.startswith(".") or text[at] not in "-/":
         return "write a space before it"
     # Labels are often read so: .labels.topology.kubernetes.io/region

@@ -1,4 +1,4 @@
-"""What is known of the values that a template works with."""
+"""Known facts about the values that a template works with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ TextRead = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known of a value.
+    """A value, as far as it is known.
 
     The kind is "text", "number", "bool", "map", "list", "texts" for a map of texts by any name, or
     "any". The size is about how many characters it (or a text of the map) has when it is written
@@ -21,7 +21,7 @@ class Value:
     size: int = 0
     constant: str | int | bool | None = None
     lacking: tuple[int, TextRead] | None = None
-    """Where the template reads it, if it is an empty text because a cluster lacks it."""
+    """The place where the template reads it, if it is an empty text because a cluster lacks it."""
     fields: Mapping[str, "Value"] | None = None
     """The values in a map, if all of them are known."""
     name: str = ""
@@ -29,4 +29,4 @@ class Value:
 
 
 Parameters: TypeAlias = Mapping[str, Value | Mapping[str, Value]]
-"""What a generator gives, by name. `values` is a map of its own."""
+"""The parameters that a generator gives, by name. `values` is a map of its own."""

@@ -7,7 +7,7 @@ by which it ranks. `adopt` tries the first of these `forms`, asks the rules of `
 `agreement` whether what is rendered means what is live, and falls back to the second, and then to
 leaving the object alone.
 
-Guaranteed: what is written renders to an ApplicationSet that generates the same Applications from
-the same decision, and to a Placement with the same fields. Not guaranteed: that nobody else applies
-the objects, too. The summary names the Argo CD Application that does.
+Guaranteed: each written document renders to an ApplicationSet that generates the same Applications
+from the same decision, and to a Placement with the same fields. Not guaranteed: that no other
+program applies the objects, too. The summary names the Argo CD Application that does.
 """

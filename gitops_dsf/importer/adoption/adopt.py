@@ -3,6 +3,9 @@
 Each object is taken in the best form that keeps every Application as it is: as a ScoredApplication
 or ScoredPlacement, else as it is, else not at all. The forms are tried in this order, and the rules
 of `validate` and the renderer judge each. Nothing is written here.
+
+Not guaranteed: the best form for each object on its own. Objects that follow one Placement are one
+group, and a member without a form gives the others another one.
 """
 
 from collections import Counter
@@ -43,7 +46,7 @@ from gitops_dsf.sync.locks import new_errors
 from gitops_dsf.wording import plural
 
 ADOPTED_KINDS: Final = ("ApplicationSet", "Placement")
-"""What runs already and may be adopted."""
+"""Kinds that may run already and be adopted."""
 _VERSIONS: Final = {
     "ApplicationSet": APPLICATION_SETS.api_version,
     "Placement": PLACEMENTS.api_version,
@@ -116,8 +119,8 @@ class _Adoption:
 
     def _groups(self) -> Iterator[FollowedPlacement]:
         """The ApplicationSets that are asked for, by the Placement that they follow."""
-        # Argo CD reads decisions in its own namespace alone, so other Placements are followed by
-        # nobody.
+        # Argo CD reads decisions in its own namespace alone, so no ApplicationSet follows other
+        # Placements.
         placements: dict[str, Mapping[str, Any]] = {}
         for data in self._objects:
             if data.get("kind") == "Placement" and namespace_of(data) == self._home:
@@ -218,7 +221,7 @@ class _Adoption:
         self._files = {}
         texts: dict[str, str] = {}
         for group in groups:
-            # What cannot be expressed gives a member another form, and may change the others.
+            # A member that cannot be expressed gets another form, and may change the others.
             documents = self._documents(group)
             while documents is None:
                 documents = self._documents(group)
@@ -250,7 +253,7 @@ class _Adoption:
     def _documents(
         self, group: FollowedPlacement
     ) -> list[tuple[LiveObject, ImportedObject]] | None:
-        """What is written of a group; None if a member has another form from now on."""
+        """The documents of a group; None if a member has another form from now on."""
         group.agree_on_forms()
         ranking: ImportedObject | None = None
         documents: list[tuple[LiveObject, ImportedObject]] = []
@@ -280,7 +283,7 @@ class _Adoption:
                     merged_application["spec"]["moves"]["pace"] = "None"
                 return [(group.sets[0], merged_application)]
             documents.insert(0, (placement, scored_placement(placement, ranking)))
-        # What is left over refers to its ranking, which is a document of its own.
+        # The remaining applications refer to their ranking, which is a document of its own.
         for _, document in documents:
             if document["kind"] == "ScoredApplication":
                 spec = document["spec"]
@@ -318,7 +321,7 @@ class _Adoption:
                 live.fall_back(_text(errors[0]), Form.NOT_AT_ALL)
 
     def _compare(self, fleet: CheckedFleet, groups: Iterable[FollowedPlacement]) -> bool:
-        """Whether what is rendered means what is live. What does not gets another form."""
+        """Compares the rendered objects with the live ones. One that differs gets another form."""
         applications = {
             application.metadata.name: application for application in fleet.applications
         }

@@ -1,7 +1,7 @@
-"""Compares what a repository renders with what is live. Raises NotExpressible where they differ.
+"""Compares the rendered objects of a repository with the live ones.
 
-Both are read by the same functions, so that a field without a place in our kinds shows as a
-difference.
+Raises NotExpressible where they differ. Both are read by the same functions, so that a field
+without a place in our kinds shows as a difference.
 """
 
 from collections.abc import Iterator, Mapping

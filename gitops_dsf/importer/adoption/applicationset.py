@@ -1,7 +1,7 @@
-"""Writes a ScoredApplication for a live ApplicationSet, as far as it has fields for what is there.
+"""Writes a ScoredApplication for a live ApplicationSet, as far as it has fields for its content.
 
-What has no field is left out here. `adopt` compares what is rendered with what is live, and takes
-the ApplicationSet as it is if anything differs.
+Content without a field is left out here. `adopt` compares the rendered object with the live one,
+and takes the ApplicationSet as it is if anything differs.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from gitops_dsf.repository.model.base import PRODUCT_API
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
 
 _STRATEGIES: Final[Mapping[str, str]] = {"sync": "Replace", "create-update": "Keep"}
-"""How Applications move with a value of applicationsSync."""
+"""The strategy of moves for each value of applicationsSync."""
 _PASSED_ON: Final = ("ignoreDifferences", "info", "revisionHistoryLimit")
 """Fields of the template's spec that an application has under the same name."""
 
@@ -53,7 +53,7 @@ def application_of(live: LiveSet) -> ImportedObject:
         "refreshSeconds": live.refresh_seconds,
     }
     filled_fields = {name: content for name, content in application.items() if content != {}}
-    # An empty policy says that nobody syncs by itself, so it stays.
+    # An empty policy means that nothing is synced automatically, so it stays.
     filled_fields["syncPolicy"] = application["syncPolicy"]
     return {
         "apiVersion": PRODUCT_API,

@@ -1,4 +1,4 @@
-"""The forms in which live objects can be written to git, and which of them must agree on one."""
+"""The forms in which live objects can be written to git, and the objects that must agree on one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Form(IntEnum):
-    """How an object is written to git. A later form needs less of the repository's kinds."""
+    """The form of an object in git. A later form needs less of the repository's kinds."""
 
     SCORED = 0
     AS_IT_IS = 1
@@ -23,7 +23,7 @@ class LiveObject:
     name: str
     form: Form = Form.SCORED
     reason: str = ""
-    """Why it has no better form."""
+    """The reason why it has no better form."""
 
     def fall_back(self, reason: str, form: Form | None = None) -> None:
         """Tries another form from now on: the next one, if none is given.
@@ -43,7 +43,7 @@ class FollowedPlacement:
     placement: LiveObject | None
     """None if git has it."""
     name: str
-    """Of the Placement."""
+    """The name of the Placement."""
     sets: list[LiveObject] = field(default_factory=list)
 
     def members(self) -> Iterator[LiveObject]:
@@ -65,7 +65,7 @@ class FollowedPlacement:
             for live in self.sets:
                 if live.form < placement.form:
                     live.fall_back(_of_the_placement(placement), placement.form)
-        # Nobody asked for the Placement itself: it is taken for the sets that follow it.
+        # The Placement itself was not asked for: it is taken for the sets that follow it.
         if all(live.form is Form.NOT_AT_ALL for live in self.sets):
             first = self.sets[0]
             reason = f"the ApplicationSet {first.name}, which follows it, is not taken"

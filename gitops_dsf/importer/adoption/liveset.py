@@ -17,9 +17,9 @@ from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.repository.load import value_at
 
 DECIDED: Final = ("clusterName", "name", "reason", "server")
-"""What the generator says of each cluster of a decision."""
+"""The parameters that the generator gives for each cluster of a decision."""
 REQUEUE_SECONDS: Final = 180
-"""How often Argo CD 3.6.1 reads a decision if the generator does not say."""
+"""The interval at which Argo CD 3.6.1 reads a decision if the generator names none."""
 _VALUE: Final = re.compile(r"\{\{\s*values\.([^{}]*?)\s*\}\}")
 _GO_VALUE: Final = re.compile(r"\{\{\s*\.values\.(\w+)\s*\}\}")
 """An action that writes a value of the generator."""
@@ -35,7 +35,7 @@ class NotExpressible(Exception):  # noqa: N818 - not an error: the object is acc
 
 @dataclass(frozen=True, kw_only=True)
 class LiveSet:
-    """What an ApplicationSet says, with templates in Go's language."""
+    """The content of an ApplicationSet, with templates in Go's language."""
 
     name: str
     placement: str

@@ -1,6 +1,6 @@
-"""What is written to git for live Placements and ApplicationSets, beside what they become.
+"""Documents for live Placements and ApplicationSets: the objects themselves, and their metadata.
 
-The labels and annotations of people stay. What tools and controllers wrote goes.
+The labels and annotations of people stay. Those of tools and controllers are removed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,8 @@ from gitops_dsf.repository.load import value_at
 from gitops_dsf.repository.model.base import PRODUCT_API
 
 TRACKING_ANNOTATION: Final = "argocd.argoproj.io/tracking-id"
-"""On an object that Argo CD applies: begins with the name of the Application (Argo CD 3.6.1)."""
+"""Annotation of an object that Argo CD applies. It begins with the name of the Application (Argo CD
+3.6.1)."""
 
 
 def merged(
@@ -74,7 +75,7 @@ def authored(data: Mapping[str, Any]) -> ImportedObject:
 
 
 def applied_by(data: Mapping[str, Any]) -> str:
-    """The Application of somebody else that applies an object; empty if there is none."""
+    """The Application of another owner that applies an object; empty if there is none."""
     tracking = value_at(data, ("metadata", "annotations", TRACKING_ANNOTATION))
     owner = tracking.partition(":")[0] if isinstance(tracking, str) else ""
     # Ours applies what was written as it is, and goes on with what it becomes: both have one name.

@@ -2,7 +2,7 @@
 
 A declaration is the name alone: an AddOnPlacementScore shows neither which values may come nor how
 often they are measured. It is written only for a score that the hub has. A score that no cluster
-has may be a misspelt one, and what is declared is never found to be misspelt.
+has may be a misspelt one, and a declared one is never found to be misspelt.
 """
 
 from collections import Counter
@@ -65,7 +65,7 @@ def resources_to_read(objects: Iterable[Mapping[str, Any]]) -> list[str]:
     """
     resources: set[str] = set()
     for data in objects:
-        # What is rendered comes from git, whose rules have asked for the declarations.
+        # Rendered Placements come from git, whose rules have asked for the declarations.
         if data.get("kind") == "Placement" and not is_rendered(data):
             for resource, _ in ranked_scores(value_at(data, ("spec",)) or {}):
                 resources.add(resource)

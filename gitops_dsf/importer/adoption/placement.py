@@ -1,7 +1,7 @@
 """Writes the ranking of a live Placement: of a ScoredPlacement, or of a ScoredApplication.
 
-A ranking says which clusters may be chosen, by which scores, and how sticky a decision is. What it
-cannot say raises NotExpressible.
+A ranking says which clusters may be chosen, by which scores, and how sticky a decision is. A
+Placement that it cannot express raises NotExpressible.
 """
 
 from collections import Counter
@@ -64,7 +64,7 @@ def ranking_of(spec: Mapping[str, Any], scorers: Iterable[EffectiveScorer]) -> I
         "placement": _rules(spec),
         "scores": scores,
         "stickiness": stickiness,
-        # The namespace has the bindings already, and somebody else owns them.
+        # The namespace has the bindings already, and another owner manages them.
         "bindings": "Existing",
     }
 
@@ -156,7 +156,7 @@ def _in_proportion(chosen: Weights, divisor: int, steady: int) -> bool:
 
 
 def _rules(spec: Mapping[str, Any]) -> ImportedObject:
-    """Which clusters may be chosen, and how many."""
+    """The rules by which clusters may be chosen, and their number."""
     rules: ImportedObject = {}
     if spec.get("numberOfClusters") is not None:
         rules["numberOfClusters"] = spec["numberOfClusters"]

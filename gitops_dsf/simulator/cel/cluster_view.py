@@ -1,9 +1,10 @@
 """A ManagedCluster as CEL sees it.
 
-It is not the stored JSON but what Go makes of its type (DefaultUnstructuredConverter). Unknown
-fields are gone, and so are `kind` and `apiVersion`, which typed clients drop. Fields without
-`omitempty` are always present (`spec.hubAcceptsClient`, `status.conditions`, `status.version`).
-Quantities have their canonical text. Source: api/cluster/v1/types.go, metav1.ObjectMeta.
+It is not the stored JSON, but the form that Go makes of its type (DefaultUnstructuredConverter).
+Unknown fields are gone, and so are `kind` and `apiVersion`, which typed clients drop. Fields
+without `omitempty` are always present (`spec.hubAcceptsClient`, `status.conditions`,
+`status.version`). Quantities have their canonical text. Source: api/cluster/v1/types.go,
+metav1.ObjectMeta.
 """
 
 from datetime import datetime
@@ -38,8 +39,8 @@ def _metadata(metadata: View) -> View:
 
 
 def _spec(spec: View) -> View:
-    # An expression may read a field without `omitempty` although nobody wrote it. So a missing one
-    # must be here, or the expression would fail on the cluster here and not in OCM.
+    # An expression may read a field without `omitempty` even if it was not written. So a missing
+    # one must be here, or the expression would fail on the cluster here and not in OCM.
     view = {"hubAcceptsClient": False, **_some(spec)}
     for config in view.get("managedClusterClientConfigs", ()):
         config.setdefault("url", "")

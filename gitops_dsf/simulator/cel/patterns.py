@@ -56,7 +56,7 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
 
 
 def regex_error(pattern: str) -> str | None:
-    """What is wrong with a constant pattern for OCM; None if nothing is.
+    """The mistake in a constant pattern for OCM; None if there is none.
 
     Raises CelUnsupported if only Go refuses it.
     """

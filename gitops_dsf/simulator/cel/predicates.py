@@ -79,7 +79,7 @@ class CelPredicates:
         if depth:
             largest = limits.largest_collection(view, texts=limits.makes_lists(names))
             limits.refuse_cost(expression, depth, max(largest, most_scores))
-        # What the functions note is about one evaluation.
+        # The notes of the functions are about one evaluation.
         self._quantities.forget()
         self._unsupported = None
         try:
