@@ -6,9 +6,9 @@ import sys
 from gitops_dsf.cli.inputs import chosen_context
 from gitops_dsf.hubreader.hub import HubClient
 from gitops_dsf.hubreader.inputs import read_inputs
-from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.status.document import status_json
 from gitops_dsf.show.status.report import status_text
-from gitops_dsf.views.status.build import Filter, build, document
+from gitops_dsf.views.status.build import Filter, build
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         )
         view = build(inputs, only)
         if args.output == "json":
-            sys.stdout.write(json_text(document(view)))
+            sys.stdout.write(status_json(view))
         else:
             sys.stdout.write(status_text(view, everything=args.all))
     return int(any(unread.refused for unread in inputs.holes))

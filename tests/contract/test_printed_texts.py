@@ -68,6 +68,7 @@ REASONS = {
     },
     "gitops_dsf/cli/simulatelosses.py": {"page": _PAGE},
     "gitops_dsf/cli/status.py": {
+        "status_json(view)": _ESCAPES,
         "status_text(view, everything=args.all)": _ESCAPES,
         "page.html()": _PAGE,
     },

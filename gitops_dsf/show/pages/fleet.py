@@ -22,6 +22,7 @@ from gitops_dsf.show.pages.sourceplace import SourcePlace
 from gitops_dsf.show.pages.timeline import time_line
 from gitops_dsf.show.status.drains import draining_text
 from gitops_dsf.show.status.moves import failed_text
+from gitops_dsf.show.status.notes import order_note_text
 from gitops_dsf.show.status.placements import order_text
 from gitops_dsf.show.status.verification import verifying_text
 from gitops_dsf.views.doctor.finding import DoctorFinding, State, worst_first
@@ -224,7 +225,7 @@ def _job_order_rows(placements: Iterable[PlacementView]) -> Iterator[_JobOrderRo
         if jobs is not UNSET:
             yield _JobOrderRow(
                 config=jobs.config,
-                note=jobs.note or "",
+                note="" if jobs.note is None else order_note_text(jobs.note.value),
                 placement=placement.placement,
                 clusters=order_text(jobs.clusters),
                 left_out=", ".join(jobs.left_out),

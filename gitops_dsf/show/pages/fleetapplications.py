@@ -11,6 +11,7 @@ from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement
 from gitops_dsf.show.pages.sourceplace import SourcePlace
 from gitops_dsf.show.status.applications import application_text, copy_text
+from gitops_dsf.show.status.notes import placement_note_text
 from gitops_dsf.show.status.placements import flip_text, lead_text
 from gitops_dsf.views.status.applications import ApplicationView
 from gitops_dsf.views.status.build import Overview
@@ -157,8 +158,8 @@ def _ranked_text(ranked: RankingNumber) -> str:
 
 
 def _placement_notes(placement: PlacementView) -> Iterator[str]:
-    if placement.note:
-        yield placement.note
+    if placement.note is not None:
+        yield placement_note_text(placement.note.value)
     if placement.decided is None:
         yield "its decision is not known"
     if placement.next is not None and not placement.reconciled:

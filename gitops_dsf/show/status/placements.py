@@ -7,6 +7,7 @@ from msgspec import UNSET
 
 from gitops_dsf.hub.points import points_text
 from gitops_dsf.multikueue.byscores import OrderedCluster
+from gitops_dsf.show.status.notes import order_note_text, placement_note_text
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.joborders import JobOrderView
 from gitops_dsf.views.status.placements import DecisionFlip, PlacementView
@@ -31,7 +32,7 @@ def placement_lines(views: Sequence[PlacementView], *, everything: bool) -> Iter
 
 def _is_as_expected(view: PlacementView) -> bool:
     """Whether there is nothing that people should look at."""
-    return view.reconciled and not view.note and not view.counted_as_zero
+    return view.reconciled and view.note is None and not view.counted_as_zero
 
 
 def _placement(view: PlacementView) -> Iterator[str]:
@@ -42,8 +43,8 @@ def _placement(view: PlacementView) -> Iterator[str]:
             "    OCM has not reconciled yet (it does within 10 minutes): it would decide"
             f" {_names(view.next)}"
         )
-    if view.note:
-        yield f"    {view.note}"
+    if view.note is not None:
+        yield f"    {placement_note_text(view.note.value)}"
     if view.counted_as_zero:
         yield f"    scores missing or expired, which count as 0: {names_text(view.counted_as_zero)}"
     if view.endless is not UNSET:
@@ -65,8 +66,8 @@ def _jobs(view: JobOrderView) -> Iterator[str]:
     """`jobs of gpu-jobs go to paris (81.5), then berlin (70), then rome`."""
     if view.clusters:
         yield f"    jobs of {view.config} go to {order_text(view.clusters)}"
-    if view.note:
-        yield f"    MultiKueueConfig {view.config}: {view.note}"
+    if view.note is not None:
+        yield f"    MultiKueueConfig {view.config}: {order_note_text(view.note.value)}"
     if view.reason:
         yield f"    last change of that order: {view.reason}"
     if view.left_out:

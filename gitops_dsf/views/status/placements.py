@@ -4,6 +4,7 @@ The simulator decides as OCM does. Where it cannot, a view has a note, and no gu
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
@@ -18,6 +19,7 @@ from gitops_dsf.simulator.explain import Lead, lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 from gitops_dsf.views.status.joborders import JobOrderView, job_order
+from gitops_dsf.views.worded import Worded
 from gitops_dsf.wording import prioritizer_text
 
 NEEDED: Final = (
@@ -60,6 +62,33 @@ class ClusterPoints(Struct, frozen=True):
     points: float
 
 
+@dataclass(frozen=True)
+class NextUnknown:
+    """What OCM would decide is not known."""
+
+    cause: str
+
+
+@dataclass(frozen=True)
+class NotScheduled:
+    """OCM decides nothing."""
+
+    outcome: Outcome
+    reason: str
+    """In OCM's words; empty if it gives none."""
+
+
+@dataclass(frozen=True)
+class TooFewClusters:
+    """OCM selects fewer clusters than the Placement asks for."""
+
+    message: str
+    """That of the condition PlacementSatisfied."""
+
+
+PlacementNote = NextUnknown | NotScheduled | TooFewClusters
+
+
 class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """One Placement: its decision, its clusters, and how they rank."""
 
@@ -74,7 +103,7 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """What OCM would decide now; None if it is not known."""
     reconciled: bool = field(name="settled")
     """Whether OCM would not change its decision."""
-    note: str | None
+    note: Worded[PlacementNote] | None
     """Why nothing is selected, or why the next decision is not known."""
     counted_as_zero: tuple[str, ...]
     """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
@@ -152,8 +181,8 @@ def placement_views(
         if jobs is not None:
             view = structs.replace(view, jobs=jobs)
         if isinstance(state, str):
-            note = f"what OCM would decide is not known: {state}"
-            yield ShownPlacement(structs.replace(view, note=note), ())
+            note = NextUnknown(cause=state)
+            yield ShownPlacement(structs.replace(view, note=Worded(note)), ())
             continue
         # By the hub's clock, because OCM compares validUntil with it.
         verdict = simulate(state, placement.key, inputs.now)
@@ -197,13 +226,13 @@ def _with_verdict(
 ) -> PlacementView:
     if verdict.ranking is None or verdict.outcome is not Outcome.SCHEDULED:
         reason = next(iter(verdict.notes), "") or verdict.status.message
-        outcome = str(verdict.outcome)
-        return structs.replace(view, note=f"{outcome}: {reason}" if reason else outcome)
+        return structs.replace(view, note=Worded(NotScheduled(verdict.outcome, reason)))
     chosen = tuple(sorted(verdict.chosen))
     note = None
-    if verdict.satisfied is not None and not verdict.satisfied.status:
+    satisfied = verdict.satisfied
+    if satisfied is not None and not satisfied.status and satisfied.message:
         # The condition PlacementSatisfied also says why there are too few clusters.
-        note = verdict.satisfied.message or None
+        note = Worded(TooFewClusters(satisfied.message))
     by_people = as_people_wrote(verdict)
     view = structs.replace(
         view,

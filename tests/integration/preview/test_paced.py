@@ -143,8 +143,8 @@ def test_new_applications_are_a_herd_too(
     ]
     expected = (
         "6 applications go to c2 at once (new-0, new-1, new-2, new-3, new-4 and 1 more):"
-        " OCM places what is"
-        " new, or loses its cluster, at once, whatever the pace is"
+        " the pace does not apply to new applications and to those that lost their cluster: OCM"
+        " places them at once"
     )
     assert warnings == ([expected] if warned else [])
 

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.multikueue import MultiKueueConfig
+from gitops_dsf.show.status.document import status_json
 from gitops_dsf.show.status.report import status_text
-from gitops_dsf.views.status.build import build, document
+from gitops_dsf.views.status.build import build
 from gitops_dsf.views.status.inputs import HubPart
 from tests.support.hubobjects import Object, fleet
 from tests.support.joborders import KEY, WRITTEN, config, ordering, page_of_jobs
@@ -29,7 +30,7 @@ def test_the_list_is_shown_with_points_and_the_reason() -> None:
         "last change of that order: cluster2 leads cluster1 by 11.5 points",
     ]
     overview = build(inputs_of(ordering(), multi_kueue_configs=(config(WRITTEN),)))
-    placements = msgspec.json.decode(msgspec.json.encode(document(overview)))["placements"]
+    placements = msgspec.json.decode(status_json(overview))["placements"]
     assert {item["placement"]: item.get("jobs") for item in placements} == {
         "argocd/guestbook": None,
         KEY: {

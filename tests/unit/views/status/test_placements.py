@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.show.status.notes import placement_note_text
 from gitops_dsf.show.status.placements import lead_text
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.applications import ApplicationView
@@ -129,7 +130,8 @@ def test_a_placement_that_finds_no_cluster_says_why() -> None:
     objects = [item for item in scored({"a": 80}) if item["kind"] != "ManagedClusterSetBinding"]
     view = only(objects)
     assert (view.next, view.eligible) == ((), 0)
-    assert "ManagedClusterSetBindings" in view.note
+    assert view.note
+    assert "ManagedClusterSetBindings" in placement_note_text(view.note.value)
 
 
 def test_a_misconfigured_placement_says_why() -> None:
@@ -137,14 +139,18 @@ def test_a_misconfigured_placement_says_why() -> None:
     objects[-2]["spec"]["prioritizerPolicy"]["mode"] = "Bogus"
     view = only(objects)
     assert (view.next, view.flips) == (None, ())
-    assert view.note != ""
+    assert view.note
+    assert placement_note_text(view.note.value).startswith(
+        "Scheduled: PlacementMisconfigured (incorrect prioritizer policy mode: Bogus)"
+    )
 
 
 @pytest.mark.parametrize("part", [HubPart.SCORES, HubPart.BINDINGS, HubPart.SETS, HubPart.CLUSTERS])
 def test_without_what_ocm_reads_nothing_is_foretold_or_claimed(part: HubPart) -> None:
     view = only(fleet(), unread=[part])
     assert (view.decided, view.next, view.flips) == (("cluster1",), None, ())
-    assert "not known" in view.note
+    assert view.note
+    assert "not known" in placement_note_text(view.note.value)
     view = only(fleet(), unread=[HubPart.DECISIONS])
     assert (view.decided, view.next, view.reconciled) == (None, None, True)
 
