@@ -17,12 +17,12 @@ def be(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def names_text(names: Iterable[str], *, most: int = 5) -> str:
+def names_text(names: Iterable[str], *, max_names: int = 5) -> str:
     """Formats `a, b and 3 more`, with at most this many names."""
     listed = tuple(names)
-    text = ", ".join(listed[:most])
-    if len(listed) > most:
-        return f"{text} and {len(listed) - most} more"
+    text = ", ".join(listed[:max_names])
+    if len(listed) > max_names:
+        return f"{text} and {len(listed) - max_names} more"
     return text
 
 
@@ -40,18 +40,18 @@ def or_text(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def choice_text(names: Sequence[str], count: int, *, most: int = 3) -> str:
+def choice_text(names: Sequence[str], count: int, *, max_names: int = 3) -> str:
     """Formats `a or b`, or `2 of a, b, c`; empty for too many names, or for nothing to choose."""
-    if not count or len(names) > most:
+    if not count or len(names) > max_names:
         return ""
     if count == 1:
         return " or ".join(names)
     return f"{count} of {', '.join(names)}"
 
 
-def shortened(text: str, *, most: int = 60) -> str:
-    """The beginning of a text that has more characters than `most`, else the whole."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+def shortened(text: str, *, max_characters: int = 60) -> str:
+    """The beginning of a text that has more characters than `max_characters`, else the whole."""
+    return text if len(text) <= max_characters else f"{text[: max_characters - 3]}..."
 
 
 def prioritizer_text(name: str) -> str:
@@ -80,4 +80,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def did_you_mean_one_of(word: str, known: Iterable[str], *, where: str = "defined here") -> str:
     """The known word that is closest, else the list of some."""
-    return did_you_mean(word, known) or f"{where}: {names_text(sorted(known), most=8) or 'none'}"
+    return (
+        did_you_mean(word, known) or f"{where}: {names_text(sorted(known), max_names=8) or 'none'}"
+    )

@@ -27,7 +27,7 @@ from tools import version
 laws.register()
 
 
-LONGEST = (
+SLOWEST = (
     "integration/demo/test_demo.py",
     "integration/agent/test_scoring_faults.py",
     "integration/agent/test_source_faults.py",
@@ -92,7 +92,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Tests that share a fixture of their module or package run in one worker, so that the fixture is
     made once. So do the unit tests of a file, so that the controller sends fewer messages.
     """
-    first = {TESTS / name: place for place, name in enumerate(LONGEST)}
+    first = {TESTS / name: place for place, name in enumerate(SLOWEST)}
     items.sort(key=lambda item: first.get(item.path, len(first)))
     for item in items:
         fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest has no public name for it

@@ -18,9 +18,9 @@ _SEVEREST_FIRST: Final = tuple(Severity)
 class Listed:
     """Findings up to a number, and how many more there are."""
 
-    def __init__(self, most: int = MAX_FINDINGS) -> None:
+    def __init__(self, max_findings: int = MAX_FINDINGS) -> None:
         self.items: list[Diagnostic] = []
-        self._most = most
+        self._max_findings = max_findings
         self._more = 0
         self._first: Position | None = None
         """Where the first finding is that is not listed."""
@@ -28,7 +28,7 @@ class Listed:
 
     @property
     def is_full(self) -> bool:
-        return len(self.items) >= self._most
+        return len(self.items) >= self._max_findings
 
     def add(self, findings: Iterable[Diagnostic]) -> None:
         """Keeps findings while there is room, and counts the others."""

@@ -201,7 +201,9 @@ class Forge:
         except ForgeError as error:
             raise ForgeError(f"{call}: {error}") from error
         if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            quoted = printable(answer.content.decode(errors="replace").strip(), most=MAX_QUOTED)
+            quoted = printable(
+                answer.content.decode(errors="replace").strip(), max_characters=MAX_QUOTED
+            )
             # At a limit the token is not to blame.
             hint = "" if answer.wait else _hint(answer.status, needs or self.TO_PROPOSE)
             raise ForgeError(

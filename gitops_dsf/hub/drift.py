@@ -47,12 +47,13 @@ def read_config(data: object, *, where: str) -> Config:
         config = filled(msgspec.to_builtins(msgspec.convert(without_nulls(data), ScorerConfig)))
     except msgspec.ValidationError as error:
         raise ConfigError(
-            f"{where} has another shape: {printable(error, most=120)}; the schema is {SCHEMA}"
+            f"{where} has another shape: {printable(error, max_characters=120)};"
+            f" the schema is {SCHEMA}"
         ) from error
     for path, value in flat(config).items():
         if isinstance(value, str) and not _is_printable(value):
             raise ConfigError(
-                f"{where}: {path} holds control characters: {printable(value, most=120)}"
+                f"{where}: {path} holds control characters: {printable(value, max_characters=120)}"
             )
     if not config:
         raise ConfigError(

@@ -125,7 +125,7 @@ class ScoreFailure(Struct, frozen=True, gc=False):
 def failure_of(*, reason: str, message: str, since: datetime | None) -> ScoreFailure:
     """A failure in the words of a stranger, made printable and bounded."""
     return ScoreFailure(
-        reason=printable(reason, most=MAX_CONDITION_REASON),
+        reason=printable(reason, max_characters=MAX_CONDITION_REASON),
         message=condition_message(message),
         since=since,
     )

@@ -125,7 +125,7 @@ class Kubeconfig:
             return
         names = [str(context["name"]) for context in config.get("contexts") or ()]
         if self.context not in names:
-            contexts = names_text(names, most=10) or "none"
+            contexts = names_text(names, max_names=10) or "none"
             raise ValueError(f"there is no context {self.context}, only {contexts}")
 
 

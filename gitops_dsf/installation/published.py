@@ -50,7 +50,7 @@ def published_state(source: InstallSource) -> PublishedState:
         problem = lines[0].removeprefix("fatal: ") if lines else "git ls-remote failed"
         return PublishedState(
             unknown=f"cannot look whether {url} has the tree, and Argo CD may be able to"
-            f" ({printable(problem, most=200)})"
+            f" ({printable(problem, max_characters=200)})"
         )
     commit = _commit_of(answer.stdout.decode(errors="replace"), revision)
     if commit is None and in_folder:

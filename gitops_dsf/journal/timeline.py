@@ -80,13 +80,13 @@ def values_at(
         yield dict(values)
 
 
-def recent(records: Sequence[Record], *, since: float, most: int) -> list[Record]:
-    """The newest records of one Placement: at most `most`, and none before `since` but the last.
+def recent(records: Sequence[Record], *, since: float, limit: int) -> list[Record]:
+    """The newest records of one Placement: at most `limit`, and none before `since` but the last.
 
     The first of them holds all scores that the records up to it name, so that none is lost.
     """
     too_old = sum(second < since for second in times(records))
-    start = max(too_old, len(records) - most, 0)
+    start = max(too_old, len(records) - limit, 0)
     if start == 0:
         return list(records)
     start = min(start, len(records) - 1)

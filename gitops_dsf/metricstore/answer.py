@@ -90,9 +90,11 @@ def read(content: bytes, *, where: str) -> Matrix:
             raise refused(document.failure, where=where)
         data = document.data
         if document.status != "success" or data is None:
-            raise StoreError(f"{where} failed: status {printable(repr(document.status), most=40)}")
+            raise StoreError(
+                f"{where} failed: status {printable(repr(document.status), max_characters=40)}"
+            )
         if data.result_type != "matrix":
-            kind = printable(data.result_type, most=40) or "result without a type"
+            kind = printable(data.result_type, max_characters=40) or "result without a type"
             raise StoreError(f"{where} gave a {kind}, where a matrix is expected")
         rows = [] if data.is_null else _ROWS.decode(data.result)
     except DECODE_ERRORS as error:

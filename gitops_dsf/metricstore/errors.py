@@ -22,4 +22,4 @@ class TooMuchError(StoreError):
 
 def words_of(text: str) -> str:
     """A store's text for a message, on one line. Any server may have written it."""
-    return printable(" ".join(text[: 4 * MAX_WORDS].split()), most=MAX_WORDS)
+    return printable(" ".join(text[: 4 * MAX_WORDS].split()), max_characters=MAX_WORDS)

@@ -51,11 +51,11 @@ def holding(
     return bounded((*others, hold), MAX_HOLDS)
 
 
-def bounded(holds: Sequence[Hold], most: int) -> tuple[Hold, ...]:
-    """The holds that end last, up to a limit."""
-    if len(holds) <= most:
+def bounded(holds: Sequence[Hold], limit: int) -> tuple[Hold, ...]:
+    """At most `limit` holds: those that end last."""
+    if len(holds) <= limit:
         return tuple(holds)
-    last = sorted(holds, key=lambda hold: hold.until, reverse=True)[:most]
+    last = sorted(holds, key=lambda hold: hold.until, reverse=True)[:limit]
     stay = set(map(id, last))
     return tuple(hold for hold in holds if id(hold) in stay)
 

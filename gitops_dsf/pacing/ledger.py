@@ -32,7 +32,7 @@ MAX_DETAIL: Final = 200
 MAX_RETURNS: Final = 100
 """Times of returns that are remembered: `spec.pace.stopAfterReturns` is no larger."""
 MAX_HOLD_SECONDS: Final = 604_800.0
-"""The longest hold: 7 days. So long a hold is also remembered after its end."""
+"""The longest hold: 7 days. A hold is also remembered for this time after its end."""
 
 
 class Phase(StrEnum):

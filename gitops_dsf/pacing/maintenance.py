@@ -107,11 +107,13 @@ class MaintenanceState(Struct, frozen=True, omit_defaults=True):
     def is_empty(self) -> bool:
         return not self.windows and not self.drains
 
-    def naming(self, most: int) -> "MaintenanceState":
-        """The state with at most this number of Placements of each drained cluster."""
+    def naming(self, max_names: int) -> "MaintenanceState":
+        """The state with at most `max_names` Placements of each drained cluster."""
         drains: list[Drain] = []
         for drain in self.drains:
-            drains.append(replace(drain, left=drain.left[:most], stays=drain.stays[:most]))
+            drains.append(
+                replace(drain, left=drain.left[:max_names], stays=drain.stays[:max_names])
+            )
         return replace(self, drains=tuple(drains))
 
     def halved(self) -> "MaintenanceState":

@@ -19,19 +19,22 @@ from gitops_dsf.pacing.admit import Waiting
 from gitops_dsf.pacing.ledger import MAX_MOVES, Ledger, encoded_size
 from gitops_dsf.pacing.maintenance import MAX_NAMED, MaintenanceState
 
-ROOM: Final = 1_000_000
+MAX_CONFIGMAP_BYTES: Final = 1_000_000
 """Bytes of all keys and values.
 
 The API server refuses more than 1,048,576 (ValidateConfigMap of Kubernetes 1.33). Then no move
 could begin or end, because the write of the ledger is the admission.
 """
-NAMED: Final = (MAX_NAMED, 10, 3, 0)
-"""Placements that are listed for each drained cluster: the most for which there is room."""
+NAME_LIMITS: Final = (MAX_NAMED, 10, 3, 0)
+"""How many Placements of each drained cluster are listed.
+
+Tried in this order until everything fits.
+"""
 LEDGER_KEY: Final = "ledger"
 QUEUE_KEY: Final = "queue"
-_LEAST: Final = 1_000
+_MIN_PART_BYTES: Final = 1_000
 """Bytes for a part of which nearly everything is left out."""
-KEPT: Final = 6
+MAX_DECODED_PARTS: Final = 6
 """Parts that are kept as they were decoded: three, before and after a write of this leader."""
 
 Part = TypeVar("Part", bound=Struct)
@@ -60,7 +63,7 @@ class Queue(Struct, frozen=True, omit_defaults=True):
     """The number of other moves that wait and had no room in the ConfigMap."""
 
     def fitted(self, room: int) -> "Queue":
-        """The moves with the largest gain that have room in this number of bytes."""
+        """The moves with the largest gain that have room in `room` bytes."""
         used = encoded_size(Queue(omitted=MAX_MOVES))
         count = 0
         # Each with the comma after it.
@@ -120,7 +123,7 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
         return StoredMoves(ledger=self.ledger.not_after(now), queue=queue, maintenance=maintenance)
 
     def fitted(self, room: int, *, kept: float) -> "StoredMoves":
-        """The part that has room in this number of bytes.
+        """The part that has room in `room` bytes.
 
         `kept` is how many seconds a move matters after its last change. Values that the pace needs
         come first, and those that are only shown come afterwards: drains, the moves that wait, and
@@ -131,14 +134,14 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
         ledger = self.ledger.fitted(room, kept=kept)
         room -= encoded_size(ledger)
         maintenance = self.maintenance.naming(0)
-        while encoded_size(maintenance) > max(room, _LEAST) and not maintenance.is_empty:
+        while encoded_size(maintenance) > max(room, _MIN_PART_BYTES) and not maintenance.is_empty:
             maintenance = maintenance.halved()
         queue_room = room - encoded_size(maintenance)
-        queue = self.queue.fitted(max(queue_room, _LEAST))
+        queue = self.queue.fitted(max(queue_room, _MIN_PART_BYTES))
         room -= encoded_size(queue)
         if maintenance.omitted == self.maintenance.omitted:
-            for most in NAMED:
-                naming = self.maintenance.naming(most)
+            for max_names in NAME_LIMITS:
+                naming = self.maintenance.naming(max_names)
                 if encoded_size(naming) <= room:
                     maintenance = naming
                     break
@@ -176,7 +179,7 @@ def read_moves(data: object) -> StoredMoves:
     return StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MAX_DECODED_PARTS)
 def _decoded(text: str, form: type[Part]) -> Part:
     """A part of the ConfigMap, decoded once. Raises msgspec.DecodeError.
 

@@ -34,7 +34,7 @@ class AdmittedWave(NamedTuple):
 
 
 def waves(
-    situation: Situation, *, most: int = MAX_WAVES, measured: bool = True
+    situation: Situation, *, max_waves: int = MAX_WAVES, measured: bool = True
 ) -> Iterator[AdmittedWave]:
     """The moves in waves. Each begins when the one before it is done and measured.
 
@@ -45,7 +45,7 @@ def waves(
     scores is the demand that people wrote.
     """
     situation = _caught_up(situation)
-    for _ in range(most):
+    for _ in range(max_waves):
         admission = admit(situation if measured else replace(situation, only=staying(situation)))
         if admission.moves:
             yield AdmittedWave(situation.seconds, admission.moves)

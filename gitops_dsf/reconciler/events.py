@@ -63,7 +63,7 @@ class Events:
         self, about: InvolvedObject, reason: str, message: str, *, warning: bool = False
     ) -> None:
         """Takes one Event. `reason` is one CamelCase word, `message` a sentence for people."""
-        message = shortened(message, most=MAX_MESSAGE)
+        message = shortened(message, max_characters=MAX_MESSAGE)
         LOG.info("Event about %s %s: %s: %s", about.kind, about.name, reason, message)
         now = monotonic()
         self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)

@@ -26,7 +26,7 @@ from gitops_dsf.wording import plural
 
 PAUSE_SECONDS: Final = 1.0
 """Shortest time between two passes."""
-REFUSED: Final = Backoff(first=5.0, ceiling=300.0)
+REFUSAL_BACKOFF: Final = Backoff(first=5.0, ceiling=300.0)
 """Pauses after refusals for one cluster."""
 OURS: Final = {"key": MAINTENANCE_TAINT, "effect": CORDON}
 
@@ -54,7 +54,7 @@ class MaintenanceController:
         self._context = context
         self._api = context.api
         self._view = context.view
-        self._pauses = Pauses(REFUSED)
+        self._pauses = Pauses(REFUSAL_BACKOFF)
         """Pauses after a refused write, by cluster."""
         self._wake = context.changes_of(context.view.clusters)
 

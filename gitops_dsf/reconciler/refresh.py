@@ -24,15 +24,15 @@ from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
 from gitops_dsf.reconciler.loop import run_controller
 
-PER_SECOND: Final = 10.0
+MAX_REFRESHES_PER_SECOND: Final = 10.0
 """Refreshes of all ApplicationSets together. After a restart each one is refreshed once."""
 RETRY_SECONDS: Final = 2.0
 """The time from a refresh to the next look."""
-REFUSED: Final = Backoff(first=2.0, ceiling=120.0)
+REFUSAL_BACKOFF: Final = Backoff(first=2.0, ceiling=120.0)
 """Pauses after refusals for one ApplicationSet. Argo CD looks by itself every three minutes."""
-BETWEEN_SECONDS: Final = 10.0
+MIN_INTERVAL_SECONDS: Final = 10.0
 """Shortest time between two refreshes of one ApplicationSet."""
-AGAIN_SECONDS: Final = 30.0
+REPEAT_AFTER_SECONDS: Final = 30.0
 """The time after which an annotation that Argo CD did not remove is written again: its look
 failed."""
 MAX_LOGGED: Final = 10
@@ -105,7 +105,7 @@ class RefreshDebounce:
                 before = self._refreshed[uid]
                 seen = frozenset(pair for pair in before.decisions if pair[0] in nonempty)
                 kept[uid] = _Refresh(seen, before.at)
-                pause = BETWEEN_SECONDS if wanted - seen else AGAIN_SECONDS
+                pause = MIN_INTERVAL_SECONDS if wanted - seen else REPEAT_AFTER_SECONDS
                 ready = max(ready, before.at + pause)
             # After an error of a generator Argo CD 3.6 tries again only after three minutes
             # (applicationset_controller.go), whatever requeueAfterSeconds says.
@@ -143,7 +143,7 @@ class RefreshController:
         self._context = context
         self._view = context.view
         self._clock = context.clock
-        self._pauses = Pauses(REFUSED)
+        self._pauses = Pauses(REFUSAL_BACKOFF)
         """Pauses after a refused write, by UID of the ApplicationSet."""
         self._debounce = RefreshDebounce(decisions=context.tracker.decisions)
         self._path = APPLICATION_SETS.within(context.view.argocd_namespace).path
@@ -172,7 +172,7 @@ class RefreshController:
             if not self._pauses.left(due.uid):
                 await self._refresh(due)
                 # Each refresh makes Argo CD generate a whole ApplicationSet.
-                await asyncio.sleep(1 / PER_SECOND)
+                await asyncio.sleep(1 / MAX_REFRESHES_PER_SECOND)
             # A refresh that failed is still due.
             waits.append(self._pauses.left(due.uid) or RETRY_SECONDS)
         return min(waits, default=None)

@@ -69,7 +69,7 @@ class PromtoolQuestion:
         return (
             "no metric of the test has a name that the query asks for: it gives"
             f" {names_text(sorted(names))}, and the query is"
-            f" {shortened(text, most=MAX_SHOWN_QUERY)}"
+            f" {shortened(text, max_characters=MAX_SHOWN_QUERY)}"
         )
 
 

@@ -206,7 +206,7 @@ class Chart:
             )
 
     def _ticks(self) -> Iterator[Label]:
-        for seconds in ticks(self._length, most=MAX_TIMES):
+        for seconds in ticks(self._length, max_ticks=MAX_TIMES):
             yield Label(_unit(self._x(seconds)), str(HEIGHT - 5), self.label(seconds))
 
     def _path(self, points: ChartPoints) -> str:
@@ -220,7 +220,7 @@ class Chart:
         # Names must not overlap: from the top down, each is at least a gap below the one before.
         ordered = sorted(ends, key=lambda end: end.height)
         heights = _apart([end.height for end in ordered], low=TOP, high=self._bottom)
-        names = short_names([end.line.name for end in ordered], most=MAX_NAME)
+        names = short_names([end.line.name for end in ordered], max_characters=MAX_NAME)
         for height, end in zip(heights, ordered, strict=True):
             yield Label(
                 x=_unit(self._x(self._length) + 9),
@@ -280,7 +280,7 @@ def _unit(value: float) -> str:
     return f"{value:.1f}"
 
 
-def short_names(names: Sequence[str], *, most: int) -> dict[str, str]:
+def short_names(names: Sequence[str], *, max_characters: int) -> dict[str, str]:
     """Names of at most this many characters that still differ.
 
     Of a long name the part stays by which it differs from the name that is most like it.
@@ -292,14 +292,16 @@ def short_names(names: Sequence[str], *, most: int) -> dict[str, str]:
         for other in names:
             if other != name:
                 alike = max(alike, _alike(name, other))
-        if len(name) <= most:
+        if len(name) <= max_characters:
             short[name] = name
-        elif alike + 1 < most:
-            short[name] = f"{name[: most - 1]}…"
+        elif alike + 1 < max_characters:
+            short[name] = f"{name[: max_characters - 1]}…"
         else:
             # Two letters before the difference show where it is.
-            rest = name[max(0, min(alike - 2, len(name) - most + 1)) :]
-            short[name] = f"…{rest}" if len(rest) < most else f"…{rest[: most - 2]}…"
+            rest = name[max(0, min(alike - 2, len(name) - max_characters + 1)) :]
+            short[name] = (
+                f"…{rest}" if len(rest) < max_characters else f"…{rest[: max_characters - 2]}…"
+            )
     # Others may become alike by that.
     if len(set(short.values())) < len(short):
         return {name: name for name in names}
@@ -339,9 +341,9 @@ def _steps(low: float, high: float) -> list[float]:
     return list(map(float, range(first, int(high) + 1, step)))
 
 
-def ticks(end: float, *, most: int) -> list[float]:
+def ticks(end: float, *, max_ticks: int) -> list[float]:
     """Round times from 0 to the end, at most this many."""
     # Beyond the longest step, whole days, so that every time is the same time of a day.
-    days = -(-int(end) // (86_400 * (most - 1)))
-    step = next((step for step in STEPS if end / step <= most - 1), days * 86_400)
+    days = -(-int(end) // (86_400 * (max_ticks - 1)))
+    step = next((step for step in STEPS if end / step <= max_ticks - 1), days * 86_400)
     return list(map(float, range(0, int(end) + 1, step)))

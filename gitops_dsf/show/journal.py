@@ -205,7 +205,7 @@ def after_text(record: Record) -> str:
 
 def _named(clusters: Iterable[str]) -> str:
     """The first clusters, in the given order."""
-    return names_text(clusters, most=MAX_NAMED) or "no cluster"
+    return names_text(clusters, max_names=MAX_NAMED) or "no cluster"
 
 
 def _scores(record: Record) -> str:

@@ -67,7 +67,7 @@ def departure_text(departure: Departure) -> str:
 
 def overload_text(overload: OverloadedScore) -> str:
     """Formats `us-1 would be asked for 30 points of cpu and has 12 left (shop, web)`."""
-    names = names_text(map(_name, overload.placements), most=MAX_NAMED)
+    names = names_text(map(_name, overload.placements), max_names=MAX_NAMED)
     return (
         f"{overload.cluster} would be asked for {plural(overload.demand, 'point')} of"
         f" {_score_text(overload)} and has {overload.left} left ({names})"
@@ -97,7 +97,7 @@ def loss_change_lines(changes: Iterable[LossChange]) -> Iterator[str]:
 def placement_names(placements: Sequence[str]) -> str:
     """Formats `shop, web and portal`, without namespaces, or the first and how many more."""
     names = tuple(map(_name, placements))
-    return and_text(names) if len(names) <= MAX_NAMED else names_text(names, most=MAX_NAMED)
+    return and_text(names) if len(names) <= MAX_NAMED else names_text(names, max_names=MAX_NAMED)
 
 
 def _homeless_text(change: LossChange) -> str:

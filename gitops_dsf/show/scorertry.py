@@ -40,9 +40,8 @@ def try_text(output: TryOutput) -> str:
     lines = [f"{output.scorer} on {runner} at {output.at}; nothing is published"]
     if output.source is not None:
         lines.append(f"  source: {output.source}")
-        lines.append(
-            f"  query: {shortened(' '.join((output.query or '').split()), most=MAX_QUERY)}"
-        )
+        query = " ".join((output.query or "").split())
+        lines.append(f"  query: {shortened(query, max_characters=MAX_QUERY)}")
     if output.scoring is not None:
         lines.append(f"  scoring API: {output.scoring}")
     # A cycle that failed has neither results nor items, so what follows would be zeros.
@@ -71,7 +70,7 @@ def changed_text(tries: Sequence[TryOutput | UntriedScorer], *, as_markdown: boo
     for tried in tries:
         name = code(tried.scorer) if as_markdown else tried.scorer
         text = tried.why if isinstance(tried, UntriedScorer) else _line(tried)
-        text = shortened(text, most=MAX_LINE)
+        text = shortened(text, max_characters=MAX_LINE)
         lines.append(f"- {name}: {escaped(text) if as_markdown else text}")
     if as_markdown:
         lines = [*_head_of_section(tries), *lines]
@@ -160,7 +159,7 @@ def _raw(item: TryItem) -> str:
         return "none (defaultScore)"
     if len(item.raw_scores) == 1:
         return f"{item.aggregate:g}"
-    values = names_text([f"{value:g}" for value in item.raw_scores], most=MAX_RAW)
+    values = names_text([f"{value:g}" for value in item.raw_scores], max_names=MAX_RAW)
     return f"{item.aggregate:g} of {values}"
 
 

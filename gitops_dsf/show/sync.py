@@ -92,4 +92,4 @@ def _details(result: LockResult) -> Iterator[str]:
 
 
 def _value(value: object) -> str:
-    return "(absent)" if value is None else printable(value, most=400)
+    return "(absent)" if value is None else printable(value, max_characters=400)

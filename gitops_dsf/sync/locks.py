@@ -272,8 +272,8 @@ def _moved_hosts(
         is_declared = new == (host_of(declared_host) or declared_host)
         if is_declared or any(matches(new, pattern) for pattern in allowed):
             continue
-        old_text = printable(old, most=120)
-        new_text = printable(new, most=120)
+        old_text = printable(old, max_characters=120)
+        new_text = printable(new, max_characters=120)
         yield (
             f"{section}.host moves from {old_text} to {new_text}; write {section}.host into the"
             f" scorer, or add {new_text} to spec.allowedHosts in gitops-dsf.yaml, if that is meant"

@@ -44,10 +44,10 @@ def read_page(page: FetchedPage) -> Config:
     try:
         data = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = printable(error, most=120)
+        problem = printable(error, max_characters=120)
         # Many servers send no type, or this one whatever they answer. Another one is a hint.
         if page.media in {"", "application/json"}:
             raise ConfigError(f"{url} is not JSON: {problem}") from error
-        media = printable(page.media, most=120)
+        media = printable(page.media, max_characters=120)
         raise ConfigError(f"{url} is not JSON ({media}): {problem}") from error
     return read_config(data, where=url)

@@ -23,7 +23,7 @@ NAMES: Final = (
 )  # fmt: skip
 CORPUS: Final = Path(__file__).parent / "corpus"
 INSTRUMENTED: Final = ("gitops_dsf", "dsf_agent", "dsf_wire", "yaml")
-LONGEST: Final = 2048
+MAX_BYTES: Final = 2048
 """Bytes of an input."""
 SECONDS: Final = 10
 """Of one input, on a machine that is busy. Honest ones take milliseconds."""
@@ -105,7 +105,7 @@ def _fuzz(name: str, folder: Path, *, end: float) -> int:
     ]
     flags += [
         f"-max_total_time={max(1, round(end - time.time()))}",
-        f"-max_len={LONGEST}",
+        f"-max_len={MAX_BYTES}",
         f"-dict={words}",
     ]
     flags += ["-print_final_stats=1", str(folder / "found"), str(CORPUS / name)]

@@ -60,9 +60,9 @@ from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.patterns import regex_error
 
 T = TypeVar("T")
-LONGEST: Final = 2048
+MAX_BYTES: Final = 2048
 """Bytes of an input."""
-LONGEST_TEXT: Final = 60_000
+MAX_CHARACTERS: Final = 60_000
 """Characters of a text with a repeated piece."""
 _CHECKER: Final = Checker()
 
@@ -124,7 +124,7 @@ def expression(content: bytes) -> None:
         if checked.tree is not None:
             can_have(checked.tree, "node")
             others(checked.tree, ["node"])
-            for clause in mixing_clauses(part.text, checked.tree, "cluster", most=LONGEST):
+            for clause in mixing_clauses(part.text, checked.tree, "cluster", max_tokens=MAX_BYTES):
                 assert 0 <= (clause.offset or 0) <= len(part.text), clause
     with suppress(measures.MeasureError):
         measures.select(text)
@@ -135,7 +135,7 @@ def native(content: bytes) -> None:
     is repeated. None of them may end the process.
     """
     head, piece, *tail = [*content.decode(errors="replace").split("\0", 2), ""]
-    times = (LONGEST_TEXT - len(head)) // max(len(piece), 1)
+    times = (MAX_CHARACTERS - len(head)) // max(len(piece), 1)
     text = f"{head}{piece * times}{''.join(tail)}"
     for part in query.split(text):
         check(part.text)

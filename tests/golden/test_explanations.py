@@ -11,14 +11,14 @@ from tests.support.goldentext import GoldenText
 from tests.unit.simulator.hub import oracle
 
 SCENARIOS = {scenario.name: scenario for scenario in oracle("edge")}
-MOST = 5
+MAX_CLUSTERS = 5
 """Clusters of a scenario that are explained."""
 
 
 def said(scenario: str) -> list[str]:
     verdict = SCENARIOS[scenario].simulate()
     lines = [f"{verdict.outcome}: {note}" for note in verdict.notes or ("no notes",)]
-    for name in verdict.state.names[:MOST]:
+    for name in verdict.state.names[:MAX_CLUSTERS]:
         found = explain(verdict, name)
         lines.append(f"{name} is {'in' if found.selected else 'out'}: {found.reason}")
         lines += [f"    {part.name}: {part.note}" for part in found.contributions if part.note]

@@ -31,7 +31,7 @@ from tests.hub.scenario.leftovers import remove_leftovers
 from tests.support import environment
 
 SUITE = Path(__file__).parent
-LONGEST = (
+SLOWEST = (
     "multikueue",
     "kueue",
     "verified_moves",
@@ -87,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    first = {SUITE / f"test_{name}.py": place for place, name in enumerate(LONGEST)}
+    first = {SUITE / f"test_{name}.py": place for place, name in enumerate(SLOWEST)}
     items.sort(key=lambda item: first.get(item.path, len(first)))
     chosen = chosen_families()
     available = {*chosen, *(ARGOCD[:1] if set(ARGOCD) & set(chosen) else ())}

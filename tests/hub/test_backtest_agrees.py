@@ -20,7 +20,7 @@ from gitops_dsf.backtest.track import ABSENT, Track
 from gitops_dsf.simulator import HubState
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import LONGEST_SECONDS
+from tests.hub.controlplane.waiting import MAX_WAIT_SECONDS
 from tests.hub.scenario.placements import (
     BINDING,
     CLUSTER_SET,
@@ -128,7 +128,7 @@ def _handled(hub: Client, number: int, ours: Decisions) -> None:
     first, second = NAMES[:2]
     publish(hub, first, BEAT, {"beat": 10 if number % 2 else -10})
     expected = {**ours, "beat": (first if number % 2 else second,)}
-    deadline = time.monotonic() + LONGEST_SECONDS
+    deadline = time.monotonic() + MAX_WAIT_SECONDS
     while (real := _decisions(hub)) != expected:
         assert time.monotonic() < deadline, (
             f"step {number}: OCM decides {real}, the backtest {expected}"

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.family("kubernetes", "kubelet")
 
 NAMESPACE, POD, CONFIG_MAP = "world-kubelet", "v1/Pod", "v1/ConfigMap"
 SEQUENCES, ROUNDS = 20, 12
-LONGEST_DELAY = 100.0
+MAX_DELAY_SECONDS = 100.0
 """Seconds within which a change is in the file: what `Delivery` of the world draws at most.
 
 The kubelet of Kubernetes 1.37 looks at a pod again after its syncFrequency of a minute and up to
@@ -218,7 +218,7 @@ def test_sequences_of_changes(mounted: Mounted) -> None:
             wait_for(
                 lambda: not mounted.differing(),
                 what="the kubelet mounted what the world expects",
-                timeout=LONGEST_DELAY,
+                timeout=MAX_DELAY_SECONDS,
                 seen=mounted.differing,
             )
             for name, contents in readers.take().items():

@@ -39,7 +39,12 @@ Told = tuple[HubState, dict[str, Paced], Tracks, TimeGrid]
 
 @st.composite
 def stories(
-    draw: st.DrawFn, *, gaps: bool = True, most: int = 2, demand: int = 9, excluding: bool = True
+    draw: st.DrawFn,
+    *,
+    gaps: bool = True,
+    max_clusters: int = 2,
+    demand: int = 9,
+    excluding: bool = True,
 ) -> Told:
     grid = TimeGrid(start=START, step=STEP, count=draw(st.integers(1, 50)))
     walks = st.lists(
@@ -61,7 +66,7 @@ def stories(
     for name in draw(st.sampled_from([("a",), ("a", "b"), ("a", "b", "c", "d")])):
         weights = draw(st.tuples(st.integers(1, 3), st.integers(-2, 2).filter(bool)))
         spec: dict[str, Any] = {
-            "numberOfClusters": draw(st.integers(1, most)),
+            "numberOfClusters": draw(st.integers(1, max_clusters)),
             "prioritizerPolicy": exact(("r/v", weights[0]), ("s/v", weights[1]), ("Steady", 10)),
         }
         if excluding and draw(st.booleans()):
@@ -115,7 +120,7 @@ def _decided(lines: Mapping[str, DecisionLine]) -> dict[str, Any]:
 
 
 @examples(12, soak=1200)
-@given(stories(gaps=False, most=1, demand=0, excluding=False))
+@given(stories(gaps=False, max_clusters=1, demand=0, excluding=False))
 def test_an_unlimited_pace_changes_nothing(told: Told) -> None:
     """Without a demand and without limits, each Placement moves when OCM would move it."""
     free, paced = _run(told, None), _run(told, FREE)

@@ -9,14 +9,14 @@ from gitops_dsf.multikueue.order import Order, OrderCause, OrderInputs, next_ord
 from tests.support.laws import examples
 
 NAMES = tuple(f"c{number}" for number in range(23))
-MOST = 20
+MAX_LISTED = 20
 
 few = st.frozensets(st.sampled_from(NAMES), max_size=4)
 nearly_all = few.map(frozenset(NAMES).difference)
 lists = st.builds(
     lambda names, count: tuple(names[:count]),
     st.permutations(NAMES),
-    st.sampled_from([0, 1, 5, MOST]),
+    st.sampled_from([0, 1, 5, MAX_LISTED]),
 )
 
 

@@ -18,7 +18,7 @@ from tests.unit.simulator.hub import GROUP, NOW, cel, cluster, decision, placeme
 NAMES = [f"c{number:02}" for number in range(12)]
 BUILT_INS = ["Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"]
 RESOURCES = ["500m", "1", "4", "16", "2.5", "96"]
-MOST_PASSES = 6
+MAX_PASSES = 6
 ANY_WEIGHT = st.integers(-10, 10)
 
 labels = st.fixed_dictionaries(
@@ -210,7 +210,7 @@ def test_decisions_come_to_rest(objects: list[dict[str, Any]]) -> None:
     itself, is left out.
     """
     seen = []
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         verdict = simulate(objects, "ns/p", NOW)
         if verdict.outcome is not Outcome.SCHEDULED:
             return

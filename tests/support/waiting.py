@@ -5,7 +5,7 @@ from collections.abc import Callable
 from inspect import isawaitable
 from typing import Final
 
-LONGEST_STEP: Final = 0.1
+MAX_STEP_SECONDS: Final = 0.1
 
 
 async def until(condition: Callable[[], object], *, what: str = "", seconds: float = 120) -> None:
@@ -24,7 +24,7 @@ async def until(condition: Callable[[], object], *, what: str = "", seconds: flo
             return
         assert loop.time() < end, f"not within {seconds:g} s: {what or 'the condition of the test'}"
         await asyncio.sleep(step)
-        step = min(step * 1.1, LONGEST_STEP)
+        step = min(step * 1.1, MAX_STEP_SECONDS)
 
 
 async def for_a_while(seconds: float) -> None:

@@ -47,7 +47,7 @@ TOLERATED_SECONDS: Final = 600
 """How long some applications stay on a cluster that is lost."""
 VERIFIER: Final = "slo"
 """The scorer by which moves are verified. It ranks nothing."""
-AT_LEAST: Final = 50
+MIN_SCORE: Final = 50
 """Points of it that a move needs."""
 HOLD_SECONDS: Final = 3600
 ON_UNKNOWN: Final = ("Hold", "Return", "Complete")
@@ -342,7 +342,7 @@ def _application(name: str, scorer: str, source: Sources) -> Object:
     more: Object = {}
     on_unknown = dict(source.verified).get(name)
     if source.paced and on_unknown is not None:
-        check = {"scorer": VERIFIER, "atLeast": AT_LEAST, "forSeconds": 300}
+        check = {"scorer": VERIFIER, "atLeast": MIN_SCORE, "forSeconds": 300}
         more["moves"] = {
             "verify": [check],
             "verifySeconds": 1800,

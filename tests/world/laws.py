@@ -96,7 +96,7 @@ MAX_A_MINUTE: Final = {"gitops-dsf-reconciler": 150, "events": 400, "": 100}
 """Requests of one program for one path, by the last part of the path: a Lease is renewed each two
 seconds, and retried after conflicts; Events have one path for all objects.
 """
-FEWEST_A_MINUTE: Final = min(MAX_A_MINUTE.values())
+UNSUSPICIOUS_A_MINUTE: Final = min(MAX_A_MINUTE.values())
 PATIENT_SECONDS: Final = 300.0
 """How long a move may be held up that nothing stands in the way of; a minute is promised."""
 REST_SECONDS: Final = 900.0
@@ -957,7 +957,7 @@ class Laws:
         """A request was sent. `selected` is what it asks of a list."""
         key = program, method, path, selected
         count = self._asked[key] = self._asked.get(key, 0) + 1
-        if count < FEWEST_A_MINUTE:
+        if count < UNSUSPICIOUS_A_MINUTE:
             return
         if count == MAX_A_MINUTE.get(path.rpartition("/")[2], MAX_A_MINUTE[""]):
             self._break(

@@ -32,7 +32,7 @@ s here.
 """
 FIRST_PAUSE_SECONDS: Final = 600.0
 """Between the first two pushes of a kind. Each pause is twice as long as the one before."""
-LONGEST_PAUSE_SECONDS: Final = 4 * 3600.0
+MAX_PAUSE_SECONDS: Final = 4 * 3600.0
 """After twice this time without a push the pauses begin anew."""
 PROPOSED_SECONDS: Final = 2700.0
 """Within this time a change is proposed when nothing fails any more: the pause after failures is up
@@ -62,7 +62,7 @@ class Pushed:
     @property
     def pause(self) -> float:
         """Seconds until the next one may be pushed."""
-        return float(min(FIRST_PAUSE_SECONDS * 2 ** (self.count - 1), LONGEST_PAUSE_SECONDS))
+        return float(min(FIRST_PAUSE_SECONDS * 2 ** (self.count - 1), MAX_PAUSE_SECONDS))
 
 
 @dataclass(kw_only=True)
@@ -137,9 +137,7 @@ class ProposalLaws:
                     "pauses", f"{branch} was pushed {waited:.0f} s after the last of {kind}"
                 )
         goes_on = (
-            last is not None
-            and last.program is program
-            and now < last.at + 2 * LONGEST_PAUSE_SECONDS
+            last is not None and last.program is program and now < last.at + 2 * MAX_PAUSE_SECONDS
         )
         count = last.count + 1 if last is not None and goes_on else 1
         self._pushes[kind] = Pushed(at=now, program=program, is_known=is_known, count=count)

@@ -232,15 +232,15 @@ class _SettingValues:
         text = self.text(name)
         return Path(text) if text else None
 
-    def seconds(self, name: str, *, least: float = 0.0) -> float:
+    def seconds(self, name: str, *, minimum: float = 0.0) -> float:
         text = self.text(name)
         try:
             value = float(text)
         except ValueError:
             # Out of range, so that the error below is about this text, too. NaN fails it as well.
             value = -1.0
-        if not least <= value <= 86_400:
-            raise _wrong(name, text, f"seconds from {least:g} to 86400")
+        if not minimum <= value <= 86_400:
+            raise _wrong(name, text, f"seconds from {minimum:g} to 86400")
         return value
 
     def count(self, name: str) -> int:
@@ -299,7 +299,7 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> AgentSettings
         metrics_address=_address(source.text("metrics-address")),
         splay_seconds=source.seconds("splay"),
         limits=CallLimits(
-            total_seconds=source.seconds("request-timeout", least=0.1),
+            total_seconds=source.seconds("request-timeout", minimum=0.1),
             answer_bytes=source.count("max-answer-bytes"),
         ),
         bytes_in_flight=source.count("max-bytes-in-flight"),

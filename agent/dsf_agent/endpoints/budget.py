@@ -151,12 +151,12 @@ class Reservation:
         """
         kept = self._budget.kept
         # Half of it: otherwise what is kept could leave no room for any answer.
-        most = self._budget.limit // 2
+        max_bytes = self._budget.limit // 2
         kept.pop(self, None)
-        if _counted(size) and sum(kept.values()) + size > most:
+        if _counted(size) and sum(kept.values()) + size > max_bytes:
             raise AgentError(
-                f"the labels of the results of all scorers have more than {most} bytes together"
-                " (half of --max-bytes-in-flight)",
+                f"the labels of the results of all scorers have more than {max_bytes} bytes"
+                " together (half of --max-bytes-in-flight)",
                 reason=Reason.TOO_LARGE,
             )
         if _counted(size):

@@ -124,7 +124,7 @@ def token_server(transport: Transport) -> AskTokenServer:
             raise TokenError(fault)
         headers, body = client.request()
         url = client.token_url
-        call = Call(url=url, headers=headers, body=(body,), trust=trust, most_bytes=ANSWER_BYTES)
+        call = Call(url=url, headers=headers, body=(body,), trust=trust, max_bytes=ANSWER_BYTES)
         try:
             answer = await transport.call(call)
         except AgentError as error:

@@ -67,7 +67,7 @@ class Call:
     """
     unresponsive: bool = False
     """Whether the last call of this scorer to this endpoint got no answer; see OriginLimit."""
-    most_bytes: int | None = None
+    max_bytes: int | None = None
     """Most bytes of the answer, if fewer than the transport accepts."""
 
 
@@ -96,9 +96,9 @@ class PeerAnswer:
 class _Origin:
     """The slots of one origin."""
 
-    def __init__(self, most: int) -> None:
-        self.all = asyncio.Semaphore(most)
-        self.of_unresponsive = asyncio.Semaphore((most + 1) // 2)
+    def __init__(self, max_calls: int) -> None:
+        self.all = asyncio.Semaphore(max_calls)
+        self.of_unresponsive = asyncio.Semaphore((max_calls + 1) // 2)
 
 
 class OriginLimit:
@@ -151,17 +151,17 @@ class Transport:
     async def _exchange(self, call: Call) -> PeerAnswer:
         async with self._open(call) as response:
             good = 200 <= response.status_code < 300
-            most = self._limits.answer_bytes // (SCORES_PART if call.scores else 1)
-            if call.most_bytes is not None:
-                most = min(most, call.most_bytes)
-            limit = most if good else ERROR_BODY_LIMIT
+            max_bytes = self._limits.answer_bytes // (SCORES_PART if call.scores else 1)
+            if call.max_bytes is not None:
+                max_bytes = min(max_bytes, call.max_bytes)
+            limit = max_bytes if good else ERROR_BODY_LIMIT
             try:
                 chunks = await answers.chunks(
                     response, limit=limit, cut=not good, on_bytes=call.on_bytes
                 )
             except TooLargeError as error:
                 # No flag sets this bound, so the message names none.
-                if call.most_bytes is not None:
+                if call.max_bytes is not None:
                     raise
                 part = f"1/{SCORES_PART} of " if call.scores else ""
                 raise TooLargeError(f"{error} ({part}--max-answer-bytes)") from error

@@ -92,28 +92,34 @@ class _Amounts:
 
 
 _FIGURES: Final[Mapping[Figure, Callable[[_Amounts], float | None]]] = {
-    "allocatable": lambda it: it.allocatable / NANOS,
-    "requested": lambda it: it.requested / NANOS,
-    "available": lambda it: it.available / NANOS,
-    "available_ratio": lambda it: it.available / it.allocatable if it.allocatable else None,
-    "used": lambda it: it.used / NANOS if it.has_usage else None,
-    "used_ratio": lambda it: it.used / it.measured if it.measured else None,
+    "allocatable": lambda amounts: amounts.allocatable / NANOS,
+    "requested": lambda amounts: amounts.requested / NANOS,
+    "available": lambda amounts: amounts.available / NANOS,
+    "available_ratio": lambda amounts: (
+        amounts.available / amounts.allocatable if amounts.allocatable else None
+    ),
+    "used": lambda amounts: amounts.used / NANOS if amounts.has_usage else None,
+    "used_ratio": lambda amounts: amounts.used / amounts.measured if amounts.measured else None,
 }
 _OF_DEVICES: Final[Mapping[Figure, Callable[[DeviceCounts], float | None]]] = {
-    "allocatable": lambda it: it.allocatable,
-    "allocated": lambda it: it.allocated,
-    "available": lambda it: it.available,
-    "available_ratio": lambda it: it.available / it.allocatable if it.allocatable else None,
+    "allocatable": lambda devices: devices.allocatable,
+    "allocated": lambda devices: devices.allocated,
+    "available": lambda devices: devices.available,
+    "available_ratio": lambda devices: (
+        devices.available / devices.allocatable if devices.allocatable else None
+    ),
 }
 _COUNTS: Final[Mapping[Figure, Callable[[Totals], float | None]]] = {
-    "nodes": lambda it: len(it.nodes),
-    "nodes_usable": lambda it: sum(node.usable for node in it.nodes.values()),
-    "nodes_ready": lambda it: sum(node.ready for node in it.nodes.values()),
-    "nodes_ready_ratio": lambda it: (
-        sum(node.ready for node in it.nodes.values()) / len(it.nodes) if it.nodes else None
+    "nodes": lambda totals: len(totals.nodes),
+    "nodes_usable": lambda totals: sum(node.usable for node in totals.nodes.values()),
+    "nodes_ready": lambda totals: sum(node.ready for node in totals.nodes.values()),
+    "nodes_ready_ratio": lambda totals: (
+        sum(node.ready for node in totals.nodes.values()) / len(totals.nodes)
+        if totals.nodes
+        else None
     ),
-    "pods_pending": lambda it: it.pending,
-    "pods_unschedulable": lambda it: it.unschedulable,
+    "pods_pending": lambda totals: totals.pending,
+    "pods_unschedulable": lambda totals: totals.unschedulable,
 }
 
 

@@ -114,7 +114,7 @@ async def _row(adapters: Adapters, scorer: ScorerSummary) -> ScorerLine:
 
 def _shown(name: str) -> str:
     """A name that is safe to print: without control characters and not too long."""
-    return printable(name, most=NAME_SHOWN)
+    return printable(name, max_characters=NAME_SHOWN)
 
 
 def _print(rows: list[ScorerLine]) -> None:

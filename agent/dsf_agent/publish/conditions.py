@@ -41,7 +41,7 @@ SPREAD_SECONDS: Final = 720.0
 PROMPT_SECONDS: Final = 5.0
 """The same right after an edit, and where there never was a score."""
 PROMPT_FOR_SECONDS: Final = 120.0
-"""For so long a worker counts as just edited. Its first failures and retries fit in."""
+"""How long a worker counts as just edited. Its first failures and retries fit in."""
 BRIEF_SECONDS: Final = 20.0
 """A scorer that worked must fail for this time. The first retries come after 5 and 10 seconds."""
 MIN_INTERVAL_SECONDS: Final = 600.0

@@ -43,7 +43,7 @@ TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 A row without its object has about 100 bytes; managedFields alone can have hundreds of kB.
 """
 CONDITION_REFUSED_SECONDS: Final = 3600.0
-"""For so long conditions are left out after the hub refused one.
+"""How long conditions are left out after the hub refused one.
 
 Its admission policy comes from the fleet's repository, and may be older than this agent.
 """

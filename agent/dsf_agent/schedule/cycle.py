@@ -222,7 +222,7 @@ class Cycle:
     ) -> None:
         by_cluster = await self._split(series, targets)
         result.with_series.update(by_cluster)
-        most = self.scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
+        max_clusters = self.scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
         failures: list[AgentError] = []
         slots = asyncio.Semaphore(MAX_REQUESTS)
 
@@ -238,7 +238,7 @@ class Cycle:
                     result.unscored.update(dict.fromkeys(clusters, failure))
 
         async with asyncio.TaskGroup() as tasks:
-            for index, (clusters, part) in enumerate(groups(by_cluster, most=most)):
+            for index, (clusters, part) in enumerate(groups(by_cluster, max_clusters=max_clusters)):
                 tasks.create_task(score_group(index, clusters, part))
         # Nothing was scored at all: that is a failed cycle, with its pauses.
         if failures and not result.by_cluster:

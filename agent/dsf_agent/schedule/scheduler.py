@@ -84,12 +84,12 @@ class Scheduler:
             else:
                 log.info("stopped", extra={"scorer": name})
         # When a new image starts on the whole fleet, nothing else spreads the first calls.
-        longest = min(EDIT_SPLAY_SECONDS, self.splay) if self._started_once else self.splay
+        max_splay = min(EDIT_SPLAY_SECONDS, self.splay) if self._started_once else self.splay
         edited = self._started_once
         for name, scorer in entries.items():
             if name in self._running:
                 continue
-            self._start(scorer, longest=longest, edited=edited)
+            self._start(scorer, max_splay=max_splay, edited=edited)
             self._started_once = True
             if name not in stopped_names:
                 log.info("started", extra={"scorer": name})
@@ -118,11 +118,11 @@ class Scheduler:
             await asyncio.wait(late, timeout=STOP_SECONDS)
         self._running.clear()
 
-    def _start(self, scorer: ScorerSummary, *, longest: float, edited: bool) -> None:
+    def _start(self, scorer: ScorerSummary, *, max_splay: float, edited: bool) -> None:
         self.metrics.of(scorer.score_name).names_source(scorer.source_ref)
         # Otherwise the first scores would come later than those of a scorer that only runs on.
-        longest = min(longest, scorer.scoring_interval)
-        splay = stable_fraction(self.cluster, scorer.score_name, "splay") * longest
+        max_splay = min(max_splay, scorer.scoring_interval)
+        splay = stable_fraction(self.cluster, scorer.score_name, "splay") * max_splay
         task = asyncio.create_task(
             self._guard(scorer, splay=splay, edited=edited), name=f"worker {scorer.name}"
         )

@@ -55,12 +55,12 @@ class Grid:
     interval: float
     phase: float
 
-    def next(self, *, after: float, least: float = 0.0) -> float:
-        """The first grid point more than ``least`` seconds after ``after``.
+    def next(self, *, after: float, min_wait: float = 0.0) -> float:
+        """The first grid point more than ``min_wait`` seconds after ``after``.
 
         Missed ones are skipped.
         """
-        steps = math.floor((after + least - self.phase) / self.interval) + 1
+        steps = math.floor((after + min_wait - self.phase) / self.interval) + 1
         return self.phase + steps * self.interval
 
 
@@ -132,7 +132,7 @@ class Worker:
             # The first run is not on the grid. Without this, the grid point right after it would
             # start a second one.
             half = self.grid.interval / 2 - (now - started)
-            due = self.grid.next(after=now, least=max(0.0, half))
+            due = self.grid.next(after=now, min_wait=max(0.0, half))
 
     async def _wait_until(self, due: float) -> None:
         """Returns at this time, or earlier when the trigger starts a cycle or the worker drains."""

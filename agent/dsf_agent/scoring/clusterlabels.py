@@ -25,7 +25,7 @@ _FIELD: Final = "the_cluster"
 class ClusterLabelSets(LabelSets):
     """The label sets of one scorer on all its clusters."""
 
-    most_results = 200_000
+    max_results = 200_000
 
     def __init__(self, *, template: str, score_name: str, label: str) -> None:
         self.struct = _struct(label)

@@ -64,7 +64,7 @@ class LabelSets:
 
     struct: type[msgspec.Struct] = Labels
     """The labels of one result. Its fields are the argument of ``of``."""
-    most_results = 50_000
+    max_results = 50_000
     """Most results of one answer.
 
     An AddOnPlacementScore stores about 16,000 items, /metrics has more.

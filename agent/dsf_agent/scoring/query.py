@@ -47,7 +47,7 @@ async def score(series: SeriesText, *, label_sets: LabelSets) -> ScoringResults:
 
     There may be no results. Raises AgentError.
     """
-    results = ScoringResults(most=label_sets.most_results)
+    results = ScoringResults(max_results=label_sets.max_results)
     with label_sets.answer():
         async for batch in batches(series, stage="score"):
             _take(batch, results, label_sets=label_sets)

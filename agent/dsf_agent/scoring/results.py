@@ -71,7 +71,7 @@ class ScoringResults:
     """About how many bytes they use."""
     text: int = field(default=0, compare=False)
     """Bytes of the names of items and of the lines for /metrics, as they are in memory."""
-    most: int = LabelSets.most_results
+    max_results: int = LabelSets.max_results
     """Most results that there may be."""
     label_sets: list[LabelSet] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
@@ -100,10 +100,10 @@ class ScoringResults:
             raise AgentError(msg, reason=Reason.TOO_LARGE)
         self.label_sets += label_sets
         self.scores += scores
-        if len(self.scores) > self.most:
+        if len(self.scores) > self.max_results:
             raise AgentError(
-                f"there are more than {self.most} results; use a query or a scorer that gives"
-                " fewer",
+                f"there are more than {self.max_results} results; use a query or a scorer that"
+                " gives fewer",
                 reason=Reason.TOO_LARGE,
             )
 
@@ -126,7 +126,7 @@ async def read(body: bytes, *, where: str, label_sets: LabelSets) -> ScoringResu
     # Decoding cannot be interrupted, so other tasks run first. What is decoded takes many times the
     # bytes of the text, so its parts are counted before.
     await asyncio.sleep(0)
-    _limit(body, b"{", MAX_OBJECTS, where=where, most=label_sets.most_results)
+    _limit(body, b"{", MAX_OBJECTS, where=where, max_results=label_sets.max_results)
     with label_sets.answer():
         results = await _read(body, where=where, label_sets=label_sets)
     results.size = max(len(body), RESULT_BYTES * len(results.scores) + results.text)
@@ -134,11 +134,11 @@ async def read(body: bytes, *, where: str, label_sets: LabelSets) -> ScoringResu
     return results
 
 
-def _limit(body: bytes, mark: bytes, times: int, *, where: str, most: int) -> None:
-    if body.count(mark) > most * times:
+def _limit(body: bytes, mark: bytes, times: int, *, where: str, max_results: int) -> None:
+    if body.count(mark) > max_results * times:
         raise AgentError(
-            f"{where} answered with more than {most} results, or with far more labels than are"
-            " used",
+            f"{where} answered with more than {max_results} results, or with far more labels than"
+            " are used",
             reason=Reason.TOO_LARGE,
         )
 
@@ -148,13 +148,13 @@ async def _read(body: bytes, *, where: str, label_sets: LabelSets) -> ScoringRes
         return await _together(_ROWS.decode(body).results, label_sets=label_sets)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Something in it is unusual, so each result is read alone, which takes five times as long.
-        _limit(body, b",", MAX_COMMAS, where=where, most=label_sets.most_results)
+        _limit(body, b",", MAX_COMMAS, where=where, max_results=label_sets.max_results)
         return await _each(_elements(body, where=where), label_sets=label_sets)
 
 
 async def _together(rows: Sequence[_ResultRow], *, label_sets: LabelSets) -> ScoringResults:
     """Raises msgspec.DecodeError and UnicodeDecodeError for labels that are not texts."""
-    results = ScoringResults(most=label_sets.most_results)
+    results = ScoringResults(max_results=label_sets.max_results)
     for start in range(0, len(rows), BATCH):
         await asyncio.sleep(0)
         batch = rows[start : start + BATCH]
@@ -185,7 +185,7 @@ def _elements(body: bytes, *, where: str) -> Iterable[msgspec.Raw]:
 
 
 async def _each(elements: Iterable[msgspec.Raw], *, label_sets: LabelSets) -> ScoringResults:
-    results = ScoringResults(most=label_sets.most_results)
+    results = ScoringResults(max_results=label_sets.max_results)
     for index, element in enumerate(elements):
         take(element, results, decoder=_ROW, where=f"result {index}", label_sets=label_sets)
         if index % (BATCH // 4) == 0:

@@ -45,13 +45,13 @@ async def split(
 
 
 def groups(
-    by_cluster: Mapping[str, Sequence[bytes]], *, most: int
+    by_cluster: Mapping[str, Sequence[bytes]], *, max_clusters: int
 ) -> Iterator[tuple[list[str], SeriesText]]:
-    """Groups of at most ``most`` clusters, in order of name, with their series."""
+    """Groups of at most ``max_clusters`` clusters, in order of name, with their series."""
     names = sorted(by_cluster)
-    for start in range(0, len(names), most):
+    for start in range(0, len(names), max_clusters):
         # In order of name, so that a scoring API gets the same clusters together in each cycle.
-        chosen = names[start : start + most]
+        chosen = names[start : start + max_clusters]
         parts: list[bytes] = []
         for name in chosen:
             parts += by_cluster[name]

@@ -7,7 +7,7 @@ import msgspec
 
 from dsf_scorer import Series, scorer
 
-FEWEST = 3
+MIN_SAMPLES = 3
 """Samples below which there is no trend to speak of."""
 
 
@@ -34,7 +34,7 @@ class Forecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
 def app(series: Series, arguments: Forecast) -> float | None:
     """CPU that will be free at the horizon, in percent; higher is better."""
     samples = series.finite()
-    if len(samples.values) < FEWEST or samples.timestamps[0] == samples.timestamps[-1]:
+    if len(samples.values) < MIN_SAMPLES or samples.timestamps[0] == samples.timestamps[-1]:
         return None
     used = (
         least_squares(samples, arguments)

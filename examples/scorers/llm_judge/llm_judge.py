@@ -17,7 +17,7 @@ from dsf_scorer import RefusedError, Score, Series, batch_scorer
 
 TIMEOUT_SECONDS = 20
 """Below the 30 s that the agent waits for a score."""
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 RULES = (
     "You rate clusters. Answer with one whole number from 0 (worst) to 100 (best), and"
     " nothing else."
@@ -102,7 +102,7 @@ def _ask(judge: Judge, text: str) -> str:
             "POST", parts.path or "/", body=msgspec.json.encode(body), headers=headers
         )
         answer = connection.getresponse()
-        content = answer.read(MOST_BYTES)
+        content = answer.read(MAX_BYTES)
         if answer.status != http.client.OK:
             msg = f"the model's API answered {answer.status}"
             raise RuntimeError(msg)

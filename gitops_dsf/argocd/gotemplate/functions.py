@@ -20,7 +20,7 @@ class Signature:
     takes: tuple[str, ...]
     gives: str
     rest: str = ""
-    least: int = 0
+    min_rest: int = 0
     """The smallest number of further arguments."""
 
 
@@ -45,7 +45,7 @@ SIGNATURES: Final[Mapping[str, Signature]] = {
     "default": _ONE_OF_ITS_ARGUMENTS,
     "dir": _OF_TEXT,
     "empty": _IS_TRUE,
-    "eq": Signature(("any",), "bool", rest="any", least=1),
+    "eq": Signature(("any",), "bool", rest="any", min_rest=1),
     "ext": _OF_TEXT,
     "hasPrefix": _IS_TRUE_OF_TEXTS,
     "hasSuffix": _IS_TRUE_OF_TEXTS,

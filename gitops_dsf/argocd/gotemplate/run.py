@@ -408,15 +408,15 @@ def _refuse_arguments(
 ) -> None:
     """Refuses arguments that a function does not take."""
     name = function.name
-    least = len(signature.takes) + signature.least
-    if signature.rest and len(arguments) < least:
+    min_count = len(signature.takes) + signature.min_rest
+    if signature.rest and len(arguments) < min_count:
         raise TemplateError(
-            f"{name} takes at least {plural(least, 'argument')}, and has {len(arguments)} here",
+            f"{name} takes at least {plural(min_count, 'argument')}, and has {len(arguments)} here",
             function.offset,
         )
-    if not signature.rest and len(arguments) != least:
+    if not signature.rest and len(arguments) != min_count:
         raise TemplateError(
-            f"{name} takes {plural(least, 'argument')}, and has {len(arguments)} here",
+            f"{name} takes {plural(min_count, 'argument')}, and has {len(arguments)} here",
             function.offset,
         )
     wanted_kinds = _wanted_kinds(name, signature, len(arguments))

@@ -378,7 +378,7 @@ def _summary(output: str) -> str:
         message = re.sub(r"^(fatal|error|remote): *", "", line)
         if message:
             messages.append(message)
-    return printable("; ".join(messages), most=MAX_QUOTED)
+    return printable("; ".join(messages), max_characters=MAX_QUOTED)
 
 
 @contextlib.asynccontextmanager

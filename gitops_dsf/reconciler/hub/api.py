@@ -28,7 +28,7 @@ DELETION_SECONDS: Final = 4.0
 """Time limit of one attempt at a deletion, from the connection to the answer."""
 MARGIN_SECONDS: Final = 1.0
 """The time that must remain of the claim after the time limit of the request."""
-REFUSED: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
+REFUSAL_BACKOFF: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
 """Pauses after the hub refused writes of one object.
 
 Such as the status of a scorer, or the items of moves of one cluster.

@@ -24,15 +24,15 @@ from dsf_runtime.clock import monotonic
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import RECONCILER
 
-DURATION: Final = 15
+LEASE_DURATION_SECONDS: Final = 15
 """Seconds from a renewal until another replica may take the Lease."""
-DEADLINE: Final = 12.0
+RENEW_DEADLINE_SECONDS: Final = 12.0
 """Seconds for which the own claim counts. Others may take the Lease three seconds later."""
-RENEW: Final = 2.0
+RETRY_PERIOD_SECONDS: Final = 2.0
 """Seconds between two renewals."""
 CONFLICT_SECONDS: Final = 0.5
 """Pause after a conflict: the next attempt reads what changed."""
-RELEASES: Final = 3
+RELEASE_ATTEMPTS: Final = 3
 """Attempts to give the Lease back."""
 
 LOG = logging.getLogger(__name__)
@@ -97,22 +97,23 @@ class Leadership:
                 message = f"the Lease cannot be taken: {error}"
             if has_lease:
                 # With a claim that is nearly over, renew it before it is used.
-                self.is_leader = self._left() >= DEADLINE * 2 / 3
-                message = f"not leading: the hub takes more than {DEADLINE / 3:g} s to answer"
+                self.is_leader = self._left() >= RENEW_DEADLINE_SECONDS * 2 / 3
+                limit = RENEW_DEADLINE_SECONDS / 3
+                message = f"not leading: the hub takes more than {limit:g} s to answer"
                 if self.is_leader:
                     message = f"leading as {self._identity}"
             if message != last_message:
                 LOG.info("%s", message)
                 last_message = message
             if not has_lease:
-                await asyncio.sleep(RENEW)
+                await asyncio.sleep(RETRY_PERIOD_SECONDS)
 
     async def keep(self) -> None:
         """Renews until it is cancelled. Raises LeaseLost when another one leads, or may lead."""
         try:
             while True:
                 # Count from the last renewal, not from its answer, which a slow hub delays.
-                await asyncio.sleep(max(0.1, self._sent_at + RENEW - monotonic()))
+                await asyncio.sleep(max(0.1, self._sent_at + RETRY_PERIOD_SECONDS - monotonic()))
                 try:
                     async with asyncio.timeout(max(0.1, self._left())):
                         if not await self._try():
@@ -122,20 +123,20 @@ class Leadership:
                     if self._left() <= 0:
                         raise LeaseLost(
                             "no longer leading: the Lease was not renewed for"
-                            f" {DEADLINE:g} s: {error}"
+                            f" {RENEW_DEADLINE_SECONDS:g} s: {error}"
                         ) from error
                     LOG.warning("the Lease is not renewed: %s", error)
                     # A conflict does not say who wrote: another program may have added an
                     # annotation. So the Lease is read again until the deadline, as client-go does
                     # (tools/leaderelection, renew, v0.37.2).
-                    pause = CONFLICT_SECONDS if _is_conflict(error) else RENEW
+                    pause = CONFLICT_SECONDS if _is_conflict(error) else RETRY_PERIOD_SECONDS
                     await asyncio.sleep(min(pause, self._left()))
         finally:
             self.is_leader = False
 
     async def release(self) -> None:
         """Lets another replica lead at once. Never raises, because the Lease expires by itself."""
-        for attempt in range(1, RELEASES + 1):
+        for attempt in range(1, RELEASE_ATTEMPTS + 1):
             try:
                 lease = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
                 if lease["spec"].get("holderIdentity") == self._identity:
@@ -148,7 +149,7 @@ class Leadership:
                     }
                     await self._api.replace(f"{self._path}/{RECONCILER}", lease)
             except ApiError as error:
-                if _is_conflict(error) and attempt < RELEASES:
+                if _is_conflict(error) and attempt < RELEASE_ATTEMPTS:
                     continue
                 LOG.info("the Lease is not given back: %s", error)
             return
@@ -157,7 +158,7 @@ class Leadership:
         return datetime.fromtimestamp(self._wall(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def _left(self) -> float:
-        return self._sent_at + DEADLINE - monotonic()
+        return self._sent_at + RENEW_DEADLINE_SECONDS - monotonic()
 
     async def _try(self) -> bool:
         """Takes or renews the Lease once.
@@ -197,7 +198,7 @@ class Leadership:
         if renewal != self._seen:
             self._seen = renewal
             self._seen_at = monotonic()
-        duration = float(spec.get("leaseDurationSeconds") or DURATION)
+        duration = float(spec.get("leaseDurationSeconds") or LEASE_DURATION_SECONDS)
         if holder not in {"", self._identity} and monotonic() < self._seen_at + duration:
             return False
         # The object that was read has its resourceVersion: of two replicas that take it, one gets a
@@ -212,7 +213,7 @@ class Leadership:
         return {
             **before,
             "holderIdentity": self._identity,
-            "leaseDurationSeconds": DURATION,
+            "leaseDurationSeconds": LEASE_DURATION_SECONDS,
             "acquireTime": before.get("acquireTime") if is_own else self._now(),
             "renewTime": self._now(),
             "leaseTransitions": transitions + (not is_own and bool(before)),

@@ -40,9 +40,9 @@ MAX_NAMED: Final = 3
 """Placements that a condition names."""
 SETTLED_CONDITION: Final = "Settled"
 """The condition of a scorer that shows whether applications move back and forth because of it."""
-SPAN_SECONDS: Final = 86_400.0
+COUNTED_SECONDS: Final = 86_400.0
 """Returns within this time are counted."""
-LEAST: Final = 2
+MIN_RETURNS: Final = 2
 """From this number of returns on, a Placement flaps. A single return can be an outage that
 ended."""
 
@@ -73,8 +73,8 @@ def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
     # One change for each record that moved something, in the same order.
     decision_changes = changes(records)
     kinds = dict(zip(decision_changes, map(_kind_of, moved), strict=True))
-    returns = _returns_within_the_span(episodes(decision_changes), kinds, now=now)
-    if moves_back(returns) < LEAST:
+    returns = _counted_returns(episodes(decision_changes), kinds, now=now)
+    if moves_back(returns) < MIN_RETURNS:
         return None
     # Only now: most Placements do not flap, and the scores after each record are many.
     values_after: list[ScoreValues] = []
@@ -109,14 +109,14 @@ def _kind_of(record: Record) -> CauseKind:
     return KINDS[Cause.UNKNOWN if record.cause is None else record.cause.cause]
 
 
-def _returns_within_the_span(
+def _counted_returns(
     all_episodes: Iterable[Episode], kinds: Mapping[DecisionChange, CauseKind], *, now: float
 ) -> list[Return]:
     """The unwanted returns of the last day."""
     returns: list[Return] = []
     for episode in all_episodes:
         for move_back in episode.returns:
-            is_recent = move_back.joined.at > now - SPAN_SECONDS
+            is_recent = move_back.joined.at > now - COUNTED_SECONDS
             if is_recent and _counts(kinds[move_back.left], kinds[move_back.joined]):
                 returns.append(move_back)
     return returns
@@ -206,8 +206,8 @@ class FlappingReporter:
             by_id |= {record.id: record for record in new_records}
             # A return that just counts ended a day ago, and its cluster was left up to an hour
             # before.
-            oldest = new_records[-1].time.timestamp() - SPAN_SECONDS - WINDOW_SECONDS
-            self._records[placement] = recent([*by_id.values()], since=oldest, most=MAX_KEPT)
+            oldest = new_records[-1].time.timestamp() - COUNTED_SECONDS - WINDOW_SECONDS
+            self._records[placement] = recent([*by_id.values()], since=oldest, limit=MAX_KEPT)
 
     def forget(self, placements: Collection[str]) -> None:
         """Forgets Placements that were deleted."""

@@ -37,7 +37,7 @@ from gitops_dsf.multikueue.assumed import assumed_scores
 from gitops_dsf.multikueue.order import Order, OrderInputs, next_order
 from gitops_dsf.multikueue.points import cluster_points
 from gitops_dsf.reconciler.context import ControllerContext, WrittenList
-from gitops_dsf.reconciler.hub.api import REFUSED
+from gitops_dsf.reconciler.hub.api import REFUSAL_BACKOFF
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.hub.kinds import StoredObject
 from gitops_dsf.reconciler.loop import CONFLICT_SECONDS, INTERVAL_SECONDS, run_controller
@@ -68,7 +68,7 @@ class MultiKueueController:
         self._api = context.api
         self._namespaces = FollowedNamespaces(context, namespaces)
         self._report = OrderReport(context)
-        self._pauses = Pauses(REFUSED)
+        self._pauses = Pauses(REFUSAL_BACKOFF)
         """Pauses after a refused write, by MultiKueueConfig."""
         self._is_kueue_there = False
         self._is_absence_reported = False

@@ -44,7 +44,13 @@ from gitops_dsf.pacing.maintenance import (
     tainted,
 )
 from gitops_dsf.pacing.progress import advance
-from gitops_dsf.pacing.stored import ROOM, MovesError, StoredMoves, queue_of, read_moves
+from gitops_dsf.pacing.stored import (
+    MAX_CONFIGMAP_BYTES,
+    MovesError,
+    StoredMoves,
+    queue_of,
+    read_moves,
+)
 from gitops_dsf.pacing.verifier import NOT_VERIFIED, Evidence, begun_by
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.configmaps import POLL_SECONDS, ConfigMapPoll, OwnConfigMap
@@ -447,7 +453,7 @@ def _time_of(text: str) -> float | None:
 def _room(config_map: Mapping[str, Any] | None) -> int:
     """Bytes that the ConfigMap has for moves. Keys of others stay in it."""
     ours = StoredMoves().data.keys()
-    room = ROOM
+    room = MAX_CONFIGMAP_BYTES
     for key, text in ((config_map or {}).get("data") or {}).items():
         if key not in ours:
             room -= len(key.encode()) + len(text.encode())

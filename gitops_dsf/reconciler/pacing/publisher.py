@@ -24,7 +24,7 @@ from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.pacing.items import MoveItems
 from gitops_dsf.pacing.publication import ClusterItems, ItemWrites
-from gitops_dsf.reconciler.hub.api import MANAGER, REFUSED, HubApi
+from gitops_dsf.reconciler.hub.api import MANAGER, REFUSAL_BACKOFF, HubApi
 from gitops_dsf.reconciler.hub.scorecolumns import StoredScore
 
 FORGET_SECONDS: Final = 600.0
@@ -81,7 +81,7 @@ class ItemPublisher:
     def __init__(self, api: HubApi) -> None:
         self._api = api
         self._expected: dict[str, _WrittenItems] = {}
-        self._pauses = Pauses(REFUSED)
+        self._pauses = Pauses(REFUSAL_BACKOFF)
         """Pauses after a refused write, by cluster."""
         self._refusals: dict[str, _RefusedWrite] = {}
         """The last one of each cluster."""

@@ -84,7 +84,7 @@ async def locks(
 
 
 def _value(value: Any) -> str:  # noqa: ANN401 - any plain value
-    return "(absent)" if value is None else printable(value, most=250)
+    return "(absent)" if value is None else printable(value, max_characters=250)
 
 
 def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str]) -> Change:
@@ -105,7 +105,7 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     if imported is not None:
         for line in imported.refused:
             text = f"{line.name} is left out: {'; '.join(line.changes)}"
-            notes.append(printable(text, most=600))
+            notes.append(printable(text, max_characters=600))
     note = ""
     if len(leaving) > MAX_LEAVING * len(names_in_git):
         note = (
@@ -182,4 +182,4 @@ def _details(imported: Import | None, leaving: Sequence[Document]) -> list[str]:
 
 def _printable(lines: Sequence[str]) -> list[str]:
     """The lines as reviewers may see them: pages and clusters wrote parts of them."""
-    return [printable(line, most=600) for line in lines]
+    return [printable(line, max_characters=600) for line in lines]

@@ -226,7 +226,7 @@ class ProposalController:
             )
         lost = await clone.lost_sources(folder=self._git.path)
         if lost:
-            names = printable(", ".join(lost), most=300)
+            names = printable(", ".join(lost), max_characters=300)
             raise GitError(
                 f"the repository has sources that this clone cannot read: {names};"
                 " proposals need all sources as plain files of the repository, and none in a"
@@ -289,7 +289,7 @@ class ProposalController:
             self._api.check_leads()
             body = request_body(kind, change)
             opened = await self._forge.open(branch=branch, title=title(change), body=body)
-            LOG.info("proposal %s: %s", kind, printable(opened.url, most=300))
+            LOG.info("proposal %s: %s", kind, printable(opened.url, max_characters=300))
         memory.offered = branch
         memory.scorers = change.scorers
         comment = f"Superseded by branch `{branch}`."

@@ -9,7 +9,7 @@ from typing import Final
 
 from gitops_dsf.reconciler.proposals.workload import Change, ProposalKind
 
-MOST: Final = 200
+MAX_LISTED: Final = 200
 """Changes that a text lists at most. The commit shows all of them."""
 
 
@@ -70,6 +70,6 @@ def _without_commands(text: str) -> str:
 
 
 def _listed(change: Change) -> list[str]:
-    lines = [_without_commands(line) for line in change.details[:MOST]]
+    lines = [_without_commands(line) for line in change.details[:MAX_LISTED]]
     rest = len(change.details) - len(lines)
     return [*lines, f"and {rest} more"] if rest else lines

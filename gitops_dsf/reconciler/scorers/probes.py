@@ -131,7 +131,7 @@ def _difference_text(change: ConfigChange) -> str:
 
 
 def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
-    return printable(value, most=80)
+    return printable(value, max_characters=80)
 
 
 _HEALTH_VALUE: Final = {HealthStatus.ACTIVE: 1, HealthStatus.INACTIVE: 0, HealthStatus.UNKNOWN: -1}

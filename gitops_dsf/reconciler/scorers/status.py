@@ -19,7 +19,7 @@ from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.freshness import Assessment
-from gitops_dsf.reconciler.hub.api import REFUSED
+from gitops_dsf.reconciler.hub.api import REFUSAL_BACKOFF
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus
 from gitops_dsf.wording import shortened
@@ -111,7 +111,7 @@ def _condition(scorer: DynamicScorer, desired: _DesiredCondition, *, now: float)
         "type": desired.type,
         "status": desired.status,
         "reason": desired.reason,
-        "message": shortened(desired.message, most=MAX_MESSAGE),
+        "message": shortened(desired.message, max_characters=MAX_MESSAGE),
         "lastTransitionTime": since or timestamp_of(now),
         "observedGeneration": scorer.metadata.generation,
     }
@@ -195,7 +195,7 @@ class StatusWriter:
         """Whether upstream's fields are ours to write. With UpstreamController they belong to its
         controller, which decides by its healthStatus what agents run."""
         self._path = SCORERS.within(context.view.hub_namespace).path
-        self._pauses = Pauses(REFUSED, clock=context.clock)
+        self._pauses = Pauses(REFUSAL_BACKOFF, clock=context.clock)
         """Pauses by scorer, after the hub refused its status."""
         self._written: dict[str, float] = {}
         """The time of the last write of each scorer's status, by the context's clock."""

@@ -220,7 +220,7 @@ def _unknown_field(path: FieldPath, *, model: type[Authored], document: Document
         hint = f"did you mean {' or '.join(places)}?"
     else:
         hint = did_you_mean(str(path[-1]), siblings)
-        hint = hint or f"known here: {names_text(siblings, most=12)}"
+        hint = hint or f"known here: {names_text(siblings, max_names=12)}"
     message = f"{path[-1]} is not a field of {dotted(path[:-1]) or document.kind}"
     return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint)
 
@@ -318,7 +318,7 @@ def _object_for(model: type[BaseModel], path: FieldPath, *, value: bool) -> str:
     needed = [field.alias or key for key, field in fields if field.is_required()]
     if needed:
         return f"write its fields, at least {names_text(needed)}"
-    names = names_text(field_names(section), most=8)
+    names = names_text(field_names(section), max_names=8)
     return f"write {name}: {{}} for its defaults, or its fields: {names}"
 
 

@@ -39,12 +39,12 @@ def expand(text: str) -> tuple[float | None, ...]:
         match = _ITEM.fullmatch(word[0])
         if match is None:
             raise SeriesValuesError(
-                f"{shortened(word[0], most=40)} is not a value", offset=word.start()
+                f"{shortened(word[0], max_characters=40)} is not a value", offset=word.start()
             )
         count = _count(match)
         # Before the values are made: `0x999999999` would take the memory of the process.
         if len(values) + count > MAX_VALUES:
-            text_of_word = shortened(word[0], most=40)
+            text_of_word = shortened(word[0], max_characters=40)
             msg = f"a series has at most {MAX_VALUES:,} values, and with {text_of_word} it has more"
             raise SeriesValuesError(msg, offset=word.start())
         values += _values(match, count)

@@ -113,7 +113,7 @@ def check(text: str) -> Checked:
     if len(text) > MAX_EXPRESSION:
         message = f"more than {MAX_EXPRESSION} characters in one expression"
         return Checked(None, (QueryMistake(message, "use recording rules", MAX_EXPRESSION),))
-    words = tokens(text, most=MAX_WORDS + 1)
+    words = tokens(text, limit=MAX_WORDS + 1)
     text = _without_raw_backslashes(text, words)
     excess = _too_much(words)
     if excess is not None:
@@ -121,7 +121,7 @@ def check(text: str) -> Checked:
     try:
         tree = _parse(text)
     except ValueError as error:
-        return Checked(None, (_mistake(text, words, printable(error, most=200)),))
+        return Checked(None, (_mistake(text, words, printable(error, max_characters=200)),))
     # It parses, and only a query of a range refuses it: Prometheus 3 answers with an error 400.
     wrong_result = _wrong_result(tree, words)
     if wrong_result is not None:
@@ -129,12 +129,12 @@ def check(text: str) -> Checked:
     return Checked(tree)
 
 
-def tokens(text: str, *, most: int) -> list[Token]:
-    """The tokens of an expression; the last one is invalid (kind bad), or the `most`th."""
+def tokens(text: str, *, limit: int) -> list[Token]:
+    """The tokens of an expression; the last one is invalid (kind bad), or number `limit`."""
     words: list[Token] = []
     index = 0
     in_range = False
-    while index < len(text) and len(words) < most:
+    while index < len(text) and len(words) < limit:
         match = _TOKEN.match(text, index)
         if match is None:
             words.append(Token("bad", text[index], index))

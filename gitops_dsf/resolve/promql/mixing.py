@@ -22,9 +22,9 @@ _AFTER_OPERATORS: Final = frozenset({"offset", "bool", "by", "without", "on", "i
 """Words behind which an operand follows, so that a sign there is none between two operands."""
 
 
-def mixing_clauses(text: str, tree: Tree, label: str, *, most: int) -> list[Mistake]:
-    """The clauses that drop ``label`` or combine its values, in order; ``most`` words are read."""
-    walk = _Walk(tokens(text, most=most))
+def mixing_clauses(text: str, tree: Tree, label: str, *, max_tokens: int) -> list[Mistake]:
+    """The clauses that drop ``label`` or combine its values, in order; ``max_tokens`` are read."""
+    walk = _Walk(tokens(text, limit=max_tokens))
     mistakes = sorted(walk.visit(tree, label, 0), key=lambda mistake: mistake.offset or 0)
     if not mistakes and not can_have(tree, label):
         message = f"the result has no label {label}"
@@ -40,7 +40,7 @@ def keeps_apart(text: str, tree: Tree, label: str) -> bool:
     """
     if _writes_label(tree, label, 0):
         return False
-    return not mixing_clauses(text, tree, label, most=MAX_QUERY)
+    return not mixing_clauses(text, tree, label, max_tokens=MAX_QUERY)
 
 
 def _writes_label(tree: Tree, label: str, depth: int) -> bool:

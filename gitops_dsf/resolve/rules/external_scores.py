@@ -44,7 +44,7 @@ def undeclared_hint(context: Context, resource: str, name: str) -> str:
         return f"did you mean {similar}?"
     if not external.texts:
         return "declare it there with its resource and names, if an add-on publishes it"
-    declared = names_text(external.texts, most=8)
+    declared = names_text(external.texts, max_names=8)
     return (
         "declare it there with its resource and names, if an add-on publishes it; declared is"
         f" {declared}"

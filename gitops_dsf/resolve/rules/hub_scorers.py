@@ -113,4 +113,4 @@ def _serves_all_clusters(scorer: EffectiveScorer, context: Context) -> bool:
 
 def _clusters(names: list[str]) -> str:
     noun = "cluster" if len(names) == 1 else "clusters"
-    return f"{noun} {names_text(names, most=MAX_NAMED)}"
+    return f"{noun} {names_text(names, max_names=MAX_NAMED)}"

@@ -80,7 +80,7 @@ def _unread(document: Document, path: FieldPath, known: tuple[str, ...]) -> Diag
     return codes.UNKNOWN_FIELD.at(
         document.key_at(path),
         f"{name} is not a field of {parent}, so it has no effect",
-        hint or f"known here: {names_text(sorted(known), most=12)}",
+        hint or f"known here: {names_text(sorted(known), max_names=12)}",
         severity=Severity.WARNING,
     )
 

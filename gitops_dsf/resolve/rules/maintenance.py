@@ -110,8 +110,8 @@ def windows_do_not_overlap(context: Context) -> Iterator[Diagnostic]:
         # One finding for each effect: a window of every week can overlap with dozens.
         for effect, others in by_effect.items():
             of_others = frozenset[str]().union(*(clusters[other] for other in others))
-            shared = names_text(sorted(clusters[second] & of_others), most=3)
-            names = names_text([windows[other].name for other in others], most=3)
+            shared = names_text(sorted(clusters[second] & of_others), max_names=3)
+            names = names_text([windows[other].name for other in others], max_names=3)
             yield codes.WINDOWS_OVERLAP.at(
                 window.position,
                 f"{shared}: the window overlaps with that of {names}; {effect}",
@@ -266,11 +266,11 @@ def _effect_of_both(first: str, second: str) -> str:
 def _strands(items: list[Item[Maintenance]], applications: list[str]) -> Diagnostic:
     """The finding about windows that together leave applications too few clusters."""
     *others, last = items
-    names = names_text(sorted(applications), most=3)
+    names = names_text(sorted(applications), max_names=3)
     field = "clusters" if last.value.spec.clusters else "clusterSelector"
     message = f"too few eligible clusters are left for {names}"
     if others:
-        open_windows = names_text([other.name for other in others], most=3)
+        open_windows = names_text([other.name for other in others], max_names=3)
         message = f"while {open_windows} is open, too few eligible clusters are left for {names}"
     return codes.MAINTENANCE_STRANDS.at(
         last.document.key_at(("spec", field)),

@@ -100,7 +100,7 @@ def _score(
     if has_open_names and not context.locks_are_final:
         return  # the mask may be for a scorer whose score name is not known yet
     position = config.at(*path, "scoreName")
-    list_of_scores = f"scores here: {names_text(sorted(names), most=8) or 'none'}"
+    list_of_scores = f"scores here: {names_text(sorted(names), max_names=8) or 'none'}"
     if is_glob(wanted):
         yield codes.MATCHES_NOTHING.at(position, f"{wanted} matches no score", list_of_scores)
         return

@@ -45,7 +45,7 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
             these = "this cluster" if len(lacking) == 1 else "these clusters"
             yield codes.SOURCE_LACKING.at(
                 scorer.declared.at("spec", "source", "ref"),
-                f"{name} runs on {names_text(lacking, most=MAX_NAMED)}, and MetricSource"
+                f"{name} runs on {names_text(lacking, max_names=MAX_NAMED)}, and MetricSource"
                 f" {source.name} has no variant for {these}",
                 f"add a variant to {source.declared.document.file}; one without clusterSelector"
                 " serves all other clusters",

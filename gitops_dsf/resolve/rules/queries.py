@@ -59,7 +59,7 @@ def hub_queries_keep_clusters_apart(context: Context) -> Iterator[Diagnostic]:
         for part, (tree, _) in scorer.parsed_query():
             if tree is None:
                 continue
-            for mistake in mixing_clauses(part.text, tree, label.name, most=MAX_QUERY):
+            for mistake in mixing_clauses(part.text, tree, label.name, max_tokens=MAX_QUERY):
                 yield codes.MIXED_CLUSTERS.at(
                     scorer.in_query(part.offset + (mistake.offset or 0)),
                     f"PromQL: {mistake.message}",
@@ -80,7 +80,7 @@ def _reported(scorer: EffectiveScorer, part: QueryPart, mistake: QueryMistake) -
 
 def _other_language(text: str) -> str:
     """The hint for an expression with an operator of another language."""
-    for token in tokens(text, most=MAX_QUERY):
+    for token in tokens(text, limit=MAX_QUERY):
         if token.kind not in {"name", "bad"}:
             continue
         # PromQL has no such operator. LogQL joins the stages of a query by it.

@@ -21,7 +21,7 @@ _SECRET_VALUE: Final = re.compile(
     r"|\bAKIA[0-9A-Z]{16}\b"
 )
 """Texts that are secrets by their form, whatever their field is called."""
-_SHORTEST_ARGUMENT: Final = 4
+_MIN_ARGUMENT: Final = 4
 """Characters of an argument that is suspected for its name: `token: yes` is not a secret."""
 
 
@@ -106,7 +106,7 @@ def _is_suspect(path: FieldPath, value: str) -> bool:
     """Whether a field holds a secret by its name: an argument, or a token without a reference."""
     name = str(path[-1])
     if path[:3] == ("spec", "scoring", "arguments"):
-        return len(value) >= _SHORTEST_ARGUMENT and names_a_secret(name)
+        return len(value) >= _MIN_ARGUMENT and names_a_secret(name)
     if len(path) >= 2 and path[-2] in {"auth", "oauth2"}:
         return names_a_secret(name) and name != "serviceAccountToken"
     return name == "value" and "tokenSecretRef" in path

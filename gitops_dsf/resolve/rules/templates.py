@@ -333,7 +333,7 @@ def _hint(mistake: TemplateMistake) -> str:
     if mistake.name in _HELM:
         return f"for Helm, write {{{{`{{{{ {mistake.name}... }}}}`}}}}"
     similar = did_you_mean(mistake.name, mistake.known)
-    return similar or f"there are {names_text(mistake.known, most=6)}"
+    return similar or f"there are {names_text(mistake.known, max_names=6)}"
 
 
 def _options(document: Document, spec: Mapping[str, Any]) -> Iterator[Diagnostic]:

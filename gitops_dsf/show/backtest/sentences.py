@@ -85,7 +85,7 @@ def time_on(result: RevisionResult, key: str) -> str:
     shares: list[str] = []
     for cluster, seconds in result.side.placements[key].seconds_on.items():
         shares.append(f"{cluster} {100 * seconds / span:.0f} %")
-    return names_text(shares, most=MAX_NAMED)
+    return names_text(shares, max_names=MAX_NAMED)
 
 
 def regret(result: RevisionResult, key: str, before: Figures | None = None) -> str:
@@ -219,7 +219,7 @@ def gaps(result: RevisionResult) -> Iterator[str]:
             worst.append(f"{name} {100 * shares[name]:.0f} %")
         yield (
             f"{resource} has gaps on {plural(len(shares), 'cluster')}:"
-            f" {names_text(worst, most=MAX_NAMED)} of the points are missing"
+            f" {names_text(worst, max_names=MAX_NAMED)} of the points are missing"
         )
     yield from _without_range(result)
     if result.side.placements and is_short(result.grid):
@@ -232,7 +232,7 @@ def gaps(result: RevisionResult) -> Iterator[str]:
         reasons = [f"{key} ({reason})" for key, reason in result.side.unpaced.items()]
         yield (
             f"{plural(len(reasons), 'paced Placement')} left out of the pace:"
-            f" {names_text(reasons, most=MAX_NAMED)}"
+            f" {names_text(reasons, max_names=MAX_NAMED)}"
         )
 
 
@@ -283,5 +283,5 @@ def _span(grid: TimeGrid) -> str:
 def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b, c and 2 more`."""
     if len(names) > MAX_NAMED:
-        return names_text(names, most=MAX_NAMED)
+        return names_text(names, max_names=MAX_NAMED)
     return and_text(names)

@@ -64,7 +64,7 @@ def _notices(preview: Preview) -> Iterator[Notice]:
             message = f"The {side} does not validate: {error.message}"
             yield Notice("error", message, f"{error.file}:{error.line} {error.code}")
     if preview.foreign_files:
-        files = names_text(preview.foreign_files, most=MAX_NAMES)
+        files = names_text(preview.foreign_files, max_names=MAX_NAMES)
         yield Notice("error", "Files in rendered/ that no source produces", files)
     comparison = preview.comparison
     if comparison is not None:
@@ -230,4 +230,4 @@ def _value(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
 
 
 def _names(names: Sequence[str]) -> str:
-    return names_text(names, most=MAX_NAMES)
+    return names_text(names, max_names=MAX_NAMES)

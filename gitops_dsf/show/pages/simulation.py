@@ -51,7 +51,7 @@ def simulation_page(
         if has_scores and not chosen:
             nowhere.append(verdict.placement)
         if has_scores:
-            clusters = names_text(chosen, most=MAX_NAMES) or "nowhere"
+            clusters = names_text(chosen, max_names=MAX_NAMES) or "nowhere"
         else:
             clusters = "not known without scores"
         # A note of the simulator says more than OCM's message, which the real hub shows as well.
@@ -70,7 +70,7 @@ def simulation_page(
         note = f"The first {MAX_DETAILED} have their ranking below; --placement shows another one."
     notices = [Notice("unknown", text) for text in notes]
     if nowhere:
-        names = names_text(nowhere, most=MAX_NAMES)
+        names = names_text(nowhere, max_names=MAX_NAMES)
         notices.append(
             Notice("error", f"{plural(len(nowhere), 'Placement')} without a cluster", names)
         )
@@ -244,7 +244,7 @@ def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: st
             Notice("error", f"Moves stopped at {since}", "Too many came back; see status")
         )
     if paced.undecided:
-        names = names_text(paced.undecided, most=MAX_NAMES)
+        names = names_text(paced.undecided, max_names=MAX_NAMES)
         notices.append(Notice("unknown", "Without a decision, so OCM places them at once", names))
     return report(
         verb="simulate --paced",
@@ -287,12 +287,12 @@ def losses_page(losses: Sequence[Loss], *, left_out: int, evidence: str) -> str:
     rows: list[tuple[str, ...]] = []
     moves: list[tuple[str, ...]] = []
     for loss in ordered:
-        lost = names_text(loss.clusters, most=MAX_NAMES)
+        lost = names_text(loss.clusters, max_names=MAX_NAMES)
         rows.append(
             (lost, str(len(loss.departures)), str(len(loss.homeless)), str(len(loss.overloads)))
         )
         if loss.homeless:
-            homeless.append((lost, names_text(loss.homeless, most=MAX_NAMES)))
+            homeless.append((lost, names_text(loss.homeless, max_names=MAX_NAMES)))
         for overload in loss.overloads:
             overloads.append(f"if {lost} were lost: {overload_text(overload)}")
         for departure in loss.departures:

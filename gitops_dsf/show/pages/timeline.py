@@ -82,7 +82,7 @@ def time_line(records: Sequence[Record], *, start: float, end: float) -> TimeLin
     colours = _colours(stretches)
     # A span of a moment would divide by 0.
     scale = (WIDTH - LEFT) / max(end - start, 1.0)
-    short = short_names(drawn, most=MAX_NAME)
+    short = short_names(drawn, max_characters=MAX_NAME)
     spans: list[DrawnSpan] = []
     for stretch in stretches:
         row = drawn.index(stretch.placement)
@@ -92,7 +92,7 @@ def time_line(records: Sequence[Record], *, start: float, end: float) -> TimeLin
         labels.append(Label("0", str(row * ROW + 17), short[name], title=name))
     bottom = len(drawn) * ROW
     times_on_axis: list[Label] = []
-    for seconds in ticks(end - start, most=MAX_TIMES):
+    for seconds in ticks(end - start, max_ticks=MAX_TIMES):
         x = f"{LEFT + seconds * scale:.1f}"
         times_on_axis.append(Label(x, str(bottom + 18), _time(start + seconds)))
     used = {span.colour for span in spans}

@@ -115,7 +115,7 @@ def _scorer_lines(change: ScorerChange, limits: PageLimits) -> Iterator[str]:
 
 def _clusters(names: Sequence[str], limits: PageLimits) -> str:
     """`3 clusters: eu-1, eu-2 and 1 more`."""
-    listed = limits.plain(names_text(names, most=limits.names))
+    listed = limits.plain(names_text(names, max_names=limits.names))
     return f"{plural(len(names), 'cluster')}: {listed}"
 
 

@@ -50,7 +50,7 @@ def first_screen(
     if adopted:
         yield f"- **Adopted:** {adopted}"
     if comparison.pending:
-        names = limits.plain(names_text(comparison.pending, most=limits.names))
+        names = limits.plain(names_text(comparison.pending, max_names=limits.names))
         yield f"- would move anyway: {names}"
     for line in job_order_lines(comparison, limits):
         yield f"- **Jobs:** {line}"
@@ -75,7 +75,7 @@ def _adopted_text(comparison: Comparison, limits: PageLimits) -> str:
     # To a reviewer an adopted application looks like a new one, which would start somewhere.
     if not staying:
         return ""
-    names = limits.plain(names_text(staying, most=limits.names))
+    names = limits.plain(names_text(staying, max_names=limits.names))
     verb = "stays" if len(staying) == 1 else "stay"
     return f"{names} {verb} where the hub has decided already"
 
@@ -229,9 +229,9 @@ def _query_hints(scorers: Iterable[ScorerChange], limits: PageLimits) -> Iterato
                 names = new if field.before is None else changed
                 names.append(change.name)
     if new:
-        yield f"new query: {limits.plain(names_text(new, most=limits.names))}"
+        yield f"new query: {limits.plain(names_text(new, max_names=limits.names))}"
     if changed:
-        yield f"changed query: {limits.plain(names_text(changed, most=limits.names))}"
+        yield f"changed query: {limits.plain(names_text(changed, max_names=limits.names))}"
 
 
 def _verification_hints(change: VerificationChange) -> Iterator[str]:

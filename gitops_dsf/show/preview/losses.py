@@ -20,14 +20,15 @@ def loss_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
     if comparison.losses is UNSET:
         return
     lines = list(loss_change_lines(comparison.losses))
-    most = min(MAX_LINES, limits.rows)
-    yield from folded("If a cluster were lost", _lines(lines, most, limits))
+    max_lines = min(MAX_LINES, limits.rows)
+    yield from folded("If a cluster were lost", _lines(lines, max_lines, limits))
 
 
-def _lines(lines: Sequence[str], most: int, limits: PageLimits) -> Iterator[str]:
-    for line in lines[:most]:
+def _lines(lines: Sequence[str], max_lines: int, limits: PageLimits) -> Iterator[str]:
+    for line in lines[:max_lines]:
         yield f"- {limits.plain(line[: 4 * limits.width])}"
-    if len(lines) > most:
+    if len(lines) > max_lines:
         yield (
-            f"- ... and {plural(len(lines) - most, 'line')} more; `gitops-dsf diff -o json` has all"
+            f"- ... and {plural(len(lines) - max_lines, 'line')} more;"
+            " `gitops-dsf diff -o json` has all"
         )

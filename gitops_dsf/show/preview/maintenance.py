@@ -41,7 +41,9 @@ def maintenance_section(comparison: Comparison, limits: PageLimits) -> Iterator[
 
 def window_text(window: WindowView) -> str:
     """Formats `Drain of eu-1 from 2026-11-24 20:00 to 2026-11-25 04:00 +01:00`."""
-    subjects = names_text(window.clusters or window.applications, most=MAX_CLUSTERS) or "no cluster"
+    subjects = (
+        names_text(window.clusters or window.applications, max_names=MAX_CLUSTERS) or "no cluster"
+    )
     start = minute_text(window.start)
     if _offset(window.start) != _offset(window.end):
         # The clocks change while the window is open.
@@ -152,4 +154,4 @@ def _departures_text(window: MaintenanceChange) -> str:
 
 def _names(keys: Collection[str], max_names: int) -> str:
     """The names of Placements `namespace/name`."""
-    return names_text([key.partition("/")[2] for key in keys], most=max_names)
+    return names_text([key.partition("/")[2] for key in keys], max_names=max_names)

@@ -49,8 +49,8 @@ def move_line(move: DecisionMove, limits: PageLimits) -> str:
 
 
 def _route(move: DecisionMove, limits: PageLimits) -> str:
-    origin = limits.plain(names_text(move.origin, most=limits.names)) or "no cluster"
-    target = limits.plain(names_text(_known(move), most=limits.names)) or "nowhere"
+    origin = limits.plain(names_text(move.origin, max_names=limits.names)) or "no cluster"
+    target = limits.plain(names_text(_known(move), max_names=limits.names)) or "nowhere"
     if move.kind is MoveKind.OPEN:
         target = limits.plain(_open_target(move))
         if not starts_somewhere(move):
@@ -126,7 +126,7 @@ def _title(move: DecisionMove, limits: PageLimits) -> str:
     """The Placement, and the applications that follow it unless that is one of the same name."""
     title = move.application
     if move.followers and move.followers != (title.partition("/")[2],):
-        title += f" ({names_text(move.followers, most=limits.names)})"
+        title += f" ({names_text(move.followers, max_names=limits.names)})"
     return title
 
 
@@ -137,8 +137,8 @@ def _known(move: DecisionMove) -> Sequence[str]:
 def _open_target(move: DecisionMove) -> str:
     """The clusters that may be selected, where they are few."""
     # Of unknown scores a reader learns nothing from three names, which are often all that exist.
-    most = MAX_CHOICE if move.bounded else 2
-    return choice_text(move.possible, move.open_places or 0, most=most) or UNKNOWN
+    max_names = MAX_CHOICE if move.bounded else 2
+    return choice_text(move.possible, move.open_places or 0, max_names=max_names) or UNKNOWN
 
 
 def _standings(moves: Sequence[DecisionMove], limits: PageLimits) -> Iterator[str]:

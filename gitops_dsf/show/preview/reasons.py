@@ -60,7 +60,7 @@ def _unknown_decides(reason: UnknownDecides) -> str:
             f"{causes}, so any of {reason.possible} clusters may be selected; by the present scores"
             " it would stay"
         )
-    choice = choice_text(reason.choice, reason.places, most=MAX_CHOICE)
+    choice = choice_text(reason.choice, reason.places, max_names=MAX_CHOICE)
     if not choice or not reason.bounds:
         return f"{causes}, so any of {reason.possible} clusters may be selected"
     return f"{causes}; {choice}: {' and '.join(map(_points, reason.bounds))} points"

@@ -59,4 +59,4 @@ def _clusters(summary: Summary, limits: PageLimits) -> Iterator[str]:
 
 
 def _names(names: Sequence[str], limits: PageLimits) -> str:
-    return limits.plain(names_text(names, most=limits.names))
+    return limits.plain(names_text(names, max_names=limits.names))

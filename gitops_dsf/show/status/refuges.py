@@ -16,7 +16,7 @@ def refuge_lines(views: Sequence[FailoverView], *, everything: bool) -> Iterator
     for view in visible:
         moves = [f"{move.placement.partition('/')[2]} -> {move.target}" for move in view.moves]
         max_named = len(moves) if everything else MAX_ROWS
-        yield f"  if {view.cluster} fails: {names_text(moves, most=max_named)}"
+        yield f"  if {view.cluster} fails: {names_text(moves, max_names=max_named)}"
     if len(visible) < len(views):
         hidden = plural(len(views) - len(visible), "cluster")
         yield f"  and {hidden} more; --cluster or --all shows them"

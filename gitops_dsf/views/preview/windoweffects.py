@@ -181,7 +181,7 @@ class WindowEffects:
         if not max_waves:
             return []
         # Between two waves the situation may only wait for a time, which is a step as well.
-        following = waves(situation, most=2 * max_waves + 2, measured=False)
+        following = waves(situation, max_waves=2 * max_waves + 2, measured=False)
         computed = list(islice(following, max_waves + 1))
         self._simulations_left -= len(computed) * len(leaving)
         return computed

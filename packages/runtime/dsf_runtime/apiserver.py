@@ -122,7 +122,7 @@ class ApiServer:
             content=sent.content,
             headers=sent.headers,
             seconds=seconds or self._timeout,
-            most=ANSWER_BYTES,
+            limit=ANSWER_BYTES,
         )
         return whole(f"{method} {path}", answer)
 
@@ -165,7 +165,7 @@ class ApiServer:
         """The next page of a list, not decoded; None if it is too large. Raises ApiError."""
         headers = {"Accept": accept}
         return await self._send(
-            "GET", path, params=paging.params(), headers=headers, most=paging.most
+            "GET", path, params=paging.params(), headers=headers, limit=paging.max_bytes
         )
 
     async def watch(
@@ -205,7 +205,7 @@ class ApiServer:
                 if response.status_code == httpx.codes.UNAUTHORIZED:
                     await self._connections.renew(connection)
                 if response.status_code != httpx.codes.OK:
-                    content = await _body(response, most=ANSWER_BYTES)
+                    content = await _body(response, limit=ANSWER_BYTES)
                     # The informer opens the watch again, after a 401 with the new credentials.
                     raise refusal(operation, connection.access, response, content, now=self.now())
                 answers.check_coding(response.headers.get("Content-Encoding"))
@@ -221,11 +221,11 @@ class ApiServer:
         *,
         params: Mapping[str, str] | None,
         headers: Mapping[str, str],
-        most: int,
+        limit: int,
         content: bytes | None = None,
         seconds: float | None = None,
     ) -> bytes | None:
-        """The body of the answer, None if it is larger than ``most``.
+        """The body of the answer, None if it is larger than ``limit``.
 
         After a 401 it asks once more.
 
@@ -246,7 +246,7 @@ class ApiServer:
                         connection, method, path, params=params, content=content, headers=headers
                     ) as response,
                 ):
-                    answer = await _body(response, most=most)
+                    answer = await _body(response, limit=limit)
             if response.is_success:
                 return answer
             if response.status_code == httpx.codes.UNAUTHORIZED and not renewed:
@@ -307,10 +307,10 @@ def _event(operation: str, line: bytes) -> WatchEvent:
         raise ApiError(msg, kind=FailureKind.INVALID_BODY) from error
 
 
-async def _body(response: httpx.Response, *, most: int) -> bytes | None:
-    """The body, or None if it is larger than ``most``; then the rest is not read."""
+async def _body(response: httpx.Response, *, limit: int) -> bytes | None:
+    """The body, or None if it is larger than ``limit``; then the rest is not read."""
     try:
-        return await answers.read(response, limit=most)
+        return await answers.read(response, limit=limit)
     except answers.TooLargeError:
         return None
 

@@ -126,7 +126,7 @@ class BlockingApiServer:
         def call() -> bytes | None:
             params = paging.params()
             return self._send(
-                "GET", path, params=params, headers=headers, most=paging.most, trace=traced
+                "GET", path, params=params, headers=headers, limit=paging.max_bytes, trace=traced
             )
 
         coming = self._started(call)
@@ -147,7 +147,7 @@ class BlockingApiServer:
                 yield content
 
     def _whole(self, method: str, path: str, **how: Any) -> bytes:  # noqa: ANN401 - the arguments of _send
-        return whole(f"{method} {path}", self._send(method, path, most=ANSWER_BYTES, **how))
+        return whole(f"{method} {path}", self._send(method, path, limit=ANSWER_BYTES, **how))
 
     def _send(
         self,
@@ -156,11 +156,11 @@ class BlockingApiServer:
         *,
         params: Mapping[str, str] | None,
         headers: Mapping[str, str],
-        most: int,
+        limit: int,
         content: bytes | None = None,
         trace: Callable[[str, Mapping[str, Any]], None] | None = None,
     ) -> bytes | None:
-        """The body of the answer, None if it is larger than ``most``.
+        """The body of the answer, None if it is larger than ``limit``.
 
         Raises ApiError unless it is 2xx.
         """
@@ -186,7 +186,7 @@ class BlockingApiServer:
                     self.clock.learn(
                         response.headers.get("Date"), sent=sent, received=self.clock.steady()
                     )
-                    answer = _body(response, most=most)
+                    answer = _body(response, limit=limit)
             if response.is_success:
                 return answer
             error = refusal(operation, access, response, answer, now=self.clock.wall())
@@ -266,9 +266,9 @@ class BlockingApiServer:
         return call.result()
 
 
-def _body(response: httpx.Response, *, most: int) -> bytes | None:
+def _body(response: httpx.Response, *, limit: int) -> bytes | None:
     try:
-        body = answers.Body(response.headers, limit=most)
+        body = answers.Body(response.headers, limit=limit)
         for chunk in response.iter_raw():
             body.add(chunk)
     except answers.TooLargeError:

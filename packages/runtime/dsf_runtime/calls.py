@@ -21,7 +21,7 @@ TEXT_LIMIT: Final = 400
 """Most characters of a peer's text in a message."""
 URL_LIMIT: Final = 200
 HIDDEN: Final = "(token)"
-SHORTEST: Final = 8
+HIDDEN_START: Final = 8
 """The start of a token that is hidden already, because a message may end in the middle of it."""
 
 _UNREACHABLE: Final = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
@@ -136,7 +136,7 @@ def display(url: str) -> str:
         ).geturl()
     except ValueError:
         return "(unreadable URL)"
-    return printable(plain, most=URL_LIMIT)
+    return printable(plain, max_characters=URL_LIMIT)
 
 
 def excerpt(data: bytes | str) -> str:
@@ -144,7 +144,7 @@ def excerpt(data: bytes | str) -> str:
     # A character has up to four bytes in UTF-8.
     start = data[: TEXT_LIMIT * 4]
     text = start if isinstance(start, str) else start.decode("utf-8", "replace")
-    return printable(" ".join(text.split()), most=TEXT_LIMIT)
+    return printable(" ".join(text.split()), max_characters=TEXT_LIMIT)
 
 
 def refusal(url: str, *, status: int, location: str, body: bytes, place: str) -> str:
@@ -180,7 +180,7 @@ def hide(text: str, *secrets: str | None) -> str:
 
 
 def _hide(text: str, secret: str) -> str:
-    start = secret[:SHORTEST]
+    start = secret[:HIDDEN_START]
     pieces: list[str] = []
     position = 0
     while (begin := text.find(start, position)) >= 0:

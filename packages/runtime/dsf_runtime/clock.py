@@ -17,8 +17,8 @@ scores.
 """
 CONFIRM_ANSWERS: Final = 3
 CONFIRM_SECONDS: Final = 30.0
-"""So many answers, over so long, confirm a jump. A pass of the reconciler has several answers in a
-second, so their number alone says little.
+"""CONFIRM_ANSWERS answers, over this time or longer, confirm a jump. A pass of the reconciler has
+several answers in a second, so their number alone says little.
 """
 
 

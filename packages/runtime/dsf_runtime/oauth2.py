@@ -28,7 +28,7 @@ ANSWER_BYTES: Final = 64 * 1024
 TOKEN_CHARACTERS: Final = 16 * 1024
 DEFAULT_SECONDS: Final = 300.0
 """How long a token is used whose answer does not say it."""
-SHORTEST_SECONDS: Final = 10.0
+MIN_SECONDS: Final = 10.0
 MAX_SECONDS: Final = 86_400.0
 EARLY_SECONDS: Final = 60.0
 """A token is replaced this long before its end, or after three quarters of its time if that is
@@ -245,4 +245,4 @@ def _seconds(said: float | str | None) -> float:
         seconds = DEFAULT_SECONDS
     if math.isnan(seconds):
         seconds = DEFAULT_SECONDS
-    return min(max(seconds, SHORTEST_SECONDS), MAX_SECONDS)
+    return min(max(seconds, MIN_SECONDS), MAX_SECONDS)

@@ -72,8 +72,8 @@ class Paging:
         return params
 
     @property
-    def most(self) -> int:
-        """Largest page that is read. A single object cannot be requested in parts."""
+    def max_bytes(self) -> int:
+        """Of the largest page that is read. A single object cannot be requested in parts."""
         return ANSWER_BYTES if self._limit == 1 else MAX_PAGE_BYTES
 
     def too_large(self, path: str) -> None:

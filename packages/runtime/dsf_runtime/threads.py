@@ -19,8 +19,8 @@ LEAVE_SECONDS: Final = 0.5
 class Threads(ThreadPoolExecutor):
     """An executor whose shutdown does not wait. Threads are created when they are needed."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(max_workers=most, thread_name_prefix=NAME)
+    def __init__(self, max_threads: int) -> None:
+        super().__init__(max_workers=max_threads, thread_name_prefix=NAME)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Returns at once."""
@@ -30,12 +30,12 @@ class Threads(ThreadPoolExecutor):
         super().shutdown(wait=False, cancel_futures=True)
 
 
-def use_threads(most: int) -> None:
+def use_threads(max_threads: int) -> None:
     """Makes such a pool the default executor.
 
     It needs more threads than there are calls that may hang.
     """
-    asyncio.get_running_loop().set_default_executor(Threads(most))
+    asyncio.get_running_loop().set_default_executor(Threads(max_threads))
 
 
 def leave(code: int) -> int:

@@ -94,7 +94,7 @@ def parameter_fault(name: str, value: str) -> str:
         or not name.isprintable()
         or " " in name
     ):
-        return f"{printable(repr(name), most=60)} is not the name of a URL parameter"
+        return f"{printable(repr(name), max_characters=60)} is not the name of a URL parameter"
     if name.lower() in RESERVED:
         return f"the parameter {name} is part of the question, and no setting of the source"
     if not value.isprintable():

@@ -157,7 +157,7 @@ def scored_reason(reason: Reason, *, stage: Stage) -> ScoredReason:
 
 def condition_message(text: str) -> str:
     """A text as the message of the condition has it: printable, on one line, and bounded."""
-    return printable(text, most=MAX_CONDITION_MESSAGE)
+    return printable(text, max_characters=MAX_CONDITION_MESSAGE)
 
 
 def known_reason(text: str) -> ScoredReason:

@@ -17,16 +17,16 @@ _COMMAND_AT_START: Final = re.compile(r"(\s*):(?=:[A-Za-z-]+( [^:]*)?::)")
 _COMMAND: Final = "##["
 
 
-def printable(value: object, *, most: int | None = None) -> str:
-    r"""A value on one line, cut to `most` characters.
+def printable(value: object, *, max_characters: int | None = None) -> str:
+    r"""A value on one line, cut to `max_characters`.
 
     What is not printable becomes an escape, such as `\n`.
     """
     text = str(value)
-    if most is not None:
+    if max_characters is not None:
         # Cut before anything is escaped, because texts of others may be very long. One character
         # more than fits shows below that something was cut.
-        text = text[: most + 1]
+        text = text[: max_characters + 1]
     if not text.isprintable():
         text = "".join(map(_escaped, text))
     if _COMMAND in text:
@@ -34,7 +34,11 @@ def printable(value: object, *, most: int | None = None) -> str:
     # The cheap test first: this runs for every line of a log.
     if "::" in text and _COMMAND_AT_START.match(text):
         text = _COMMAND_AT_START.sub(r"\1\\x3a", text, count=1)
-    return text if most is None or len(text) <= most else text[: most - len(_CUT)] + _CUT
+    return (
+        text
+        if max_characters is None or len(text) <= max_characters
+        else text[: max_characters - len(_CUT)] + _CUT
+    )
 
 
 def _escaped(character: str) -> str:

@@ -22,7 +22,7 @@ from typing import Self
 
 import httpx
 
-from tests.hub.controlplane.waiting import LONGEST_SECONDS
+from tests.hub.controlplane.waiting import MAX_WAIT_SECONDS
 
 LAUNCH = Path(__file__).with_name("launch.py")
 POLL_SECONDS = 0.05
@@ -164,14 +164,14 @@ class Processes:
 
     def ready(self, process: Process, probe: Probe) -> None:
         """Wait until `probe` is content. ProcessError when it ends first or the time is up."""
-        deadline = time.monotonic() + LONGEST_SECONDS
+        deadline = time.monotonic() + MAX_WAIT_SECONDS
         while (missing := probe()) is not None:
             trouble = ""
             if not process.running:
                 self._running.pop(process.name, None)
                 trouble = f"ended with {process.child.returncode} before it was ready"
             elif time.monotonic() > deadline:
-                trouble = f"was not ready within {LONGEST_SECONDS:.0f} s: {missing}"
+                trouble = f"was not ready within {MAX_WAIT_SECONDS:.0f} s: {missing}"
             if trouble:
                 raise ProcessError(f"{process.name} {trouble}; its log ends:\n{process.tail()}")
             time.sleep(POLL_SECONDS)

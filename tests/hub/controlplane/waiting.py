@@ -14,7 +14,7 @@ from tests.hub.controlplane.api import ApiError, Client, Object, is_true
 CRD: Final = "apiextensions.k8s.io/v1/CustomResourceDefinition"
 
 POLL_SECONDS = 0.1
-LONGEST_SECONDS = 120.0
+MAX_WAIT_SECONDS = 120.0
 """Much more than anything takes on a busy machine: what is true ends the wait at once. Less than
 the three minutes after which Argo CD looks again by itself.
 """
@@ -26,7 +26,7 @@ def wait_for(
     look: Callable[[], T | None],
     *,
     what: str,
-    timeout: float = LONGEST_SECONDS,
+    timeout: float = MAX_WAIT_SECONDS,
     seen: Callable[[], object] | None = None,
 ) -> T:
     """The first truthy answer of `look`, asked every 0.1 s; AssertionError after `timeout` seconds.

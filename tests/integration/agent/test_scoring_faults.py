@@ -14,7 +14,7 @@ from tests.support.agent.running import Place, RunningAgent, entry
 from tests.support.waiting import until
 
 MAX_NAME = 1 << 10
-MOST_TEXT = 16 << 20
+MAX_TEXT = 16 << 20
 
 
 def results(*pairs: tuple[str, str]) -> Reply:
@@ -271,7 +271,7 @@ async def test_answers_of_scoring_apis_are_limited_by_their_text(place: Place) -
                 one["scoreName"]: one["message"] for one in agent.agent.ready().detail["scorers"]
             }
             assert "1/4 of --max-answer-bytes" in messages["large-score"]
-            assert f"more than {MOST_TEXT} bytes together" in messages["wide-score"]
+            assert f"more than {MAX_TEXT} bytes together" in messages["wide-score"]
             assert "3 long_name" in messages["long-score"]
             assert await _dropped(agent, "long-score") == {"long_name": 3}
             await until(lambda: _exposes(agent, "well-score"), what="the large one is exported")

@@ -19,7 +19,7 @@ from tests.support.hostile import KINDS, hostile
 
 PEERS = 2
 READ_BYTES = 1 << 20
-MOST_EVENTS = 2000
+MAX_EVENTS = 2000
 """Events of the parser in a turn of the loop, each about 20 microseconds."""
 HEAD_BYTES = 1 << 10
 """More than the status line and the headers of any peer, which count among what is taken."""
@@ -128,7 +128,7 @@ async def test_the_clients_of_agents_and_of_pages_end_hostile_answers(
             assert len(parser.taken) == PEERS
             assert max(parser.taken.values()) <= HEAD_BYTES + limit + READ_BYTES
     await transport.close()
-    assert parser.most <= MOST_EVENTS
+    assert parser.most <= MAX_EVENTS
 
 
 async def test_bytes_of_hostile_peers_count_as_they_arrive() -> None:

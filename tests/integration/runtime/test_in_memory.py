@@ -41,7 +41,7 @@ async def tried(work: Awaitable[object]) -> object:
     return outcome, round(asyncio.get_running_loop().time())
 
 
-async def watched(api: HubApi, *, most: int = 100) -> list[object]:
+async def watched(api: HubApi, *, limit: int = 100) -> list[object]:
     """The events of a watch until it ends, and how it ends."""
     events: list[object] = []
 
@@ -50,7 +50,7 @@ async def watched(api: HubApi, *, most: int = 100) -> list[object]:
         async with aclosing(watch):
             async for event in watch:
                 events.append(seen(event))
-                if len(events) > most:
+                if len(events) > limit:
                     return
 
     return [await tried(read()), events]
@@ -179,7 +179,7 @@ async def told_events(hub: ObjectHub, api: HubApi) -> Outcome:
 async def changes(hub: ObjectHub, api: HubApi) -> Outcome:
     hub.live = True
     some(hub, "before")
-    reading = asyncio.create_task(watched(api, most=4))
+    reading = asyncio.create_task(watched(api, limit=4))
     await until(lambda: hub.watching, what="the watch is open")
     some(hub, "a", "b", "c")
     outcome = await reading

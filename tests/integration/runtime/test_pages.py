@@ -37,7 +37,7 @@ async def test_a_peer_that_reads_nothing_is_dropped() -> None:
 
 
 SCRAPE = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
-MOST_SCRAPES = 10
+MAX_SCRAPES = 10
 """While a probe is answered, which takes a few turns of the event loop."""
 
 
@@ -90,4 +90,4 @@ async def test_scrapes_starve_no_probe(connections: int, pipelined: int) -> None
     ends = await asyncio.gather(*scrapes, return_exceptions=True)
     await server.close()
     assert {type(end) for end in ends} == {asyncio.CancelledError}
-    assert 0 < max(before_probes) <= MOST_SCRAPES, before_probes
+    assert 0 < max(before_probes) <= MAX_SCRAPES, before_probes

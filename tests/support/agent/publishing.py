@@ -20,7 +20,7 @@ from dsf_wire.summary import ScorerSummary
 
 HUB_SCORER_WRITES_PER_SECOND: Final = 50
 TTL: Final = 900.0
-LEAST: Final = 60.0
+MIN_INTERVAL_SECONDS: Final = 60.0
 VALUES: Final = {"a": 10}
 NO_SERIES: Final = ScoreFault(reason=ScoredReason.NO_SERIES, message="no series")
 
@@ -196,7 +196,7 @@ class Publishing:
         edited: bool = False,
     ) -> ScorePublication:
         scorer = ScorerSummary(name=name, score_name=name, scoring_interval=60)
-        rule = PublishSettings(deadband=2, min_interval=LEAST, ttl=ttl, jitter=0.0)
+        rule = PublishSettings(deadband=2, min_interval=MIN_INTERVAL_SECONDS, ttl=ttl, jitter=0.0)
         return self.publisher.publication(
             scorer,
             rule=rule,

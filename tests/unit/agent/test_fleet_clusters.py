@@ -166,7 +166,7 @@ async def test_other_tasks_run_while_a_large_answer_is_split() -> None:
 
 def test_a_request_has_at_most_so_many_clusters() -> None:
     by_cluster = {name: [name.encode(), b"2"] for name in ("c", "a", "b")}
-    found = list(groups(by_cluster, most=2))
+    found = list(groups(by_cluster, max_clusters=2))
     assert [names for names, _ in found] == [["a", "b"], ["c"]]
     assert [(one.parts, one.count, one.size) for _, one in found] == [
         ((b"a,2,b,2",), 4, 4),

@@ -24,17 +24,17 @@ def _row(node: int) -> dict[str, object]:
     return {"metric": {"node": f"n{node:07d}", "pod": "p0"}, "score": 1.5}
 
 
-async def _read(body: bytes, *, most: int = LabelSets.most_results) -> ScoringResults:
+async def _read(body: bytes, *, max_results: int = LabelSets.max_results) -> ScoringResults:
     label_sets = _label_sets()
-    label_sets.most_results = most
+    label_sets.max_results = max_results
     return await results.read(body, where="api", label_sets=label_sets)
 
 
 async def test_more_results_than_an_agent_reads_are_refused() -> None:
     rows = [_row(node) for node in range(11)]
-    assert len((await _read(_body(rows[:10]), most=10)).scores) == 10
+    assert len((await _read(_body(rows[:10]), max_results=10)).scores) == 10
     with pytest.raises(AgentError, match="more than 10 results") as caught:
-        await _read(_body(rows), most=10)
+        await _read(_body(rows), max_results=10)
     assert caught.value.reason is Reason.TOO_LARGE
 
 

@@ -12,7 +12,7 @@ from dsf_agent.publish.publication import ScorePublication
 from dsf_wire.scored import Reason
 from tests.support.agent.publishing import (
     HUB_SCORER_WRITES_PER_SECOND,
-    LEAST,
+    MIN_INTERVAL_SECONDS,
     NO_SERIES,
     TTL,
     Hub,
@@ -153,7 +153,7 @@ async def test_a_write_without_an_answer_that_took_effect_is_not_repeated() -> N
         await asyncio.sleep(19)
         assert cpu.fault is None
         offer(cpu, ["c1"], {"a": 50})
-        await asyncio.sleep(LEAST)
+        await asyncio.sleep(MIN_INTERVAL_SECONDS)
     assert len(hub.writes) == 2
     assert hub.objects["c1", "cpu"].values == {"a": 50}
 
@@ -260,7 +260,7 @@ async def test_a_change_during_a_write_waits_for_the_least_interval() -> None:
         offer(cpu, ["c1"], {"a": 50})
         await asyncio.sleep(20)
         assert [at for at, _ in hub.attempts] == pytest.approx([2.0], abs=0.5)
-        await asyncio.sleep(LEAST)
+        await asyncio.sleep(MIN_INTERVAL_SECONDS)
         assert hub.objects["c1", "cpu"].values == {"a": 50}
 
 
@@ -516,5 +516,5 @@ async def test_a_write_of_an_edited_scorer_does_not_end_after_the_next_one() -> 
         old.keep_only(frozenset())
         hub._seconds = 0.1
         offer(new, ["c1"], {"a": 90})
-        await asyncio.sleep(LEAST + 20)
+        await asyncio.sleep(MIN_INTERVAL_SECONDS + 20)
     assert hub.objects["c1", "cpu"].values == {"a": 90}

@@ -101,7 +101,7 @@ async def test_series_that_cannot_be_read_fail_the_cycle() -> None:
 
 async def test_too_many_series_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 5000
-    monkeypatch.setattr(LabelSets, "most_results", most)
+    monkeypatch.setattr(LabelSets, "max_results", most)
     rows = [{"metric": {"node": f"n{node:06d}"}, "value": [1, "1"]} for node in range(most + 1)]
     with pytest.raises(AgentError, match="more than 5000 results") as caught:
         await _score(await _fetched(rows, kind="vector"))

@@ -154,7 +154,7 @@ def test_the_next_run_is_on_the_grid_and_in_the_future(
     interval: float, part: float, now: float, least: float
 ) -> None:
     grid = Grid(interval=interval, phase=part * interval)
-    due_at = grid.next(after=now, least=least)
+    due_at = grid.next(after=now, min_wait=least)
     assert now + least - 1e-6 <= due_at <= now + least + interval * 1.000001
     steps = (due_at - grid.phase) / interval
     assert abs(steps - round(steps)) < 1e-6

@@ -7,8 +7,8 @@ from gitops_dsf.argocd.gotemplate import TemplateError, Trouble, Value, check, p
 from gitops_dsf.resolve.template_parameters import DECIDED, GIVEN
 from tests.support import gotemplates
 
-LONGEST = 1 << 20
-DEEPEST = 60
+MAX_CHARACTERS = 1 << 20
+MAX_DEPTH = 60
 
 VALUES = {**DECIDED, "values": {"tier": Value("text", 4), "my-tier": Value("text", 4)}}
 
@@ -246,11 +246,11 @@ def test_what_go_cannot_run_of_loops_and_numbers(text: str, offset: int, message
 
 
 def test_a_long_or_deep_template_is_told_and_a_long_text_without_actions_is_not() -> None:
-    assert check("x" * LONGEST * 2, DECIDED) == ()
-    assert [found.trouble for found in check("x" * LONGEST + "{{.name}}", DECIDED)] == [
+    assert check("x" * MAX_CHARACTERS * 2, DECIDED) == ()
+    assert [found.trouble for found in check("x" * MAX_CHARACTERS + "{{.name}}", DECIDED)] == [
         Trouble.COST
     ]
-    depth = DEEPEST + 1
+    depth = MAX_DEPTH + 1
     for text in (
         "{{ " + "(" * depth + ".name" + ")" * depth + " }}",
         "{{ if .name }}" * depth + "{{ end }}" * depth,

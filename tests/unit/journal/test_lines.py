@@ -14,7 +14,7 @@ from gitops_dsf.journal.timeline import by_placement, changes, in_order, recent,
 from tests.support.journalrecords import AT, record
 
 LINE_BYTES = 256 << 10
-MOST_NAMED = 100
+MAX_NAMED = 100
 
 
 def test_a_record_is_one_line_that_people_can_read() -> None:
@@ -88,7 +88,7 @@ def test_a_large_decision_is_recorded_by_what_left_and_joined() -> None:
         before=before,
         after=set(),
     )
-    assert (len(gone.left), gone.more) == (MOST_NAMED, 3000 - MOST_NAMED)
+    assert (len(gone.left), gone.more) == (MAX_NAMED, 3000 - MAX_NAMED)
     assert gone.from_ is None
 
 
@@ -152,10 +152,10 @@ RECORDS = [told(1, a=1, b=2), told(2, a=3), told(3, b=4), told(4, a=5)]
 
 
 @pytest.mark.parametrize(
-    ("since", "most", "kept"),
+    ("since", "limit", "kept"),
     [(0, 9, [1, 2, 3, 4]), (3, 9, [3, 4]), (99, 9, [4]), (0, 2, [3, 4]), (3, 1, [4])],
 )
-def test_scores_of_forgotten_records_stay(since: float, most: int, kept: list[int]) -> None:
-    found = recent(RECORDS, since=since, most=most)
+def test_scores_of_forgotten_records_stay(since: float, limit: int, kept: list[int]) -> None:
+    found = recent(RECORDS, since=since, limit=limit)
     assert [each.number for each in found] == kept
     assert list(values_at(found)) == list(values_at(RECORDS))[-len(kept) :]

@@ -9,7 +9,7 @@ from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
 from gitops_dsf.pacing.maintenance import Drain, MaintenanceState, WindowState
 from gitops_dsf.pacing.stored import Queue, Queued, StoredMoves, read_moves
 
-ROOM = 1_000_000
+MAX_CONFIGMAP_BYTES = 1_000_000
 """Of 1,048,576 bytes that Kubernetes accepts."""
 NOW = 1_800_000_000.0
 
@@ -64,8 +64,8 @@ DECIDED = {"argocd/moves": ("c1",)}
 
 def fitted(whole: StoredMoves) -> StoredMoves:
     """What is stored, as a reader reads it."""
-    found = whole.fitted(ROOM, kept=3600)
-    assert size(found) <= ROOM
+    found = whole.fitted(MAX_CONFIGMAP_BYTES, kept=3600)
+    assert size(found) <= MAX_CONFIGMAP_BYTES
     assert read_moves(found.data) == found
     return found
 
@@ -138,6 +138,8 @@ def test_moves_that_are_under_way_are_never_left_out() -> None:
         LedgerMove(placement=f"argocd/{number:040}", source="c1", target="c2", since=NOW)
         for number in range(12_000)
     )
-    found = StoredMoves(ledger=Ledger((*map(ended, range(10)), *admitted))).fitted(ROOM, kept=3600)
+    found = StoredMoves(ledger=Ledger((*map(ended, range(10)), *admitted))).fitted(
+        MAX_CONFIGMAP_BYTES, kept=3600
+    )
     assert found.ledger.moves == admitted
     assert found.ledger.omitted == 10

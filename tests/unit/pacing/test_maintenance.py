@@ -32,8 +32,8 @@ from gitops_dsf.pacing.stored import StoredMoves, read_moves
 from gitops_dsf.pacing.waves import staying, waves
 from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
 
-MOST_DRAINS = 500
-MOST_NAMED = 100
+MAX_DRAINS = 500
+MAX_NAMED = 100
 
 OPEN = {"start": "1970-01-01T00:01:40Z", "end": "1970-01-01T00:33:20Z"}
 PERIOD = Period(100.0, 2000.0)
@@ -267,16 +267,16 @@ def test_windows_say_when_they_change(now: float, stage: WindowState) -> None:
 
 
 def test_what_is_shown_is_bounded_and_read_again() -> None:
-    found = state(MOST_NAMED + 5, unpaced=MOST_NAMED + 5)
+    found = state(MAX_NAMED + 5, unpaced=MAX_NAMED + 5)
     (drain,) = found.drains
     assert (drain.count, len(drain.left), len(drain.stays)) == (
-        MOST_NAMED + 5,
-        MOST_NAMED,
-        MOST_NAMED,
+        MAX_NAMED + 5,
+        MAX_NAMED,
+        MAX_NAMED,
     )
     assert read_moves(StoredMoves(maintenance=found).data).maintenance == found
-    names = [f"c{number}" for number in range(MOST_DRAINS + 1)]
+    names = [f"c{number}" for number in range(MAX_DRAINS + 1)]
     items = windows({"action": "Drain", "clusters": names})
     said = effect_of(items, clusters={}, placements=(), now=NOW)
     many = state_of(items, said, decided={}, paced=(), before=MaintenanceState(), now=NOW)
-    assert len(many.drains) == MOST_DRAINS
+    assert len(many.drains) == MAX_DRAINS

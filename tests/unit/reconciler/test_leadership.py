@@ -21,9 +21,9 @@ from tests.support import virtual_time
 from tests.support.laws import examples
 from tests.support.objecthub import ObjectHub
 
-DEADLINE = 12.0
-DURATION = 15
-RENEW = 2.0
+RENEW_DEADLINE_SECONDS = 12.0
+LEASE_DURATION_SECONDS = 15
+RETRY_PERIOD_SECONDS = 2.0
 
 
 def now() -> float:
@@ -208,7 +208,7 @@ def test_another_leads_soon_after_one_is_gone_whatever_its_clock_said(skew: floa
         await asyncio.sleep(60)
         assert watch.leading == {"first"}, "a healthy leader is left alone"
         first.cancel()
-        await asyncio.sleep(DURATION + 2 * RENEW)
+        await asyncio.sleep(LEASE_DURATION_SECONDS + 2 * RETRY_PERIOD_SECONDS)
         assert watch.leading == {"second"}
         second.cancel()
         await asyncio.gather(first, second, return_exceptions=True)
@@ -246,7 +246,11 @@ async def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_i
     renewed = store.times[-1]
     await waiting
     assert second.is_leader
-    assert DURATION <= now() - renewed <= DURATION + 2 * RENEW
+    assert (
+        LEASE_DURATION_SECONDS
+        <= now() - renewed
+        <= LEASE_DURATION_SECONDS + 2 * RETRY_PERIOD_SECONDS
+    )
 
 
 @pytest.mark.parametrize("seconds", [1.0, 3.0, 3.8])
@@ -281,8 +285,8 @@ async def test_nothing_is_left_of_a_claim_that_was_never_made_or_is_over() -> No
     one = lease(steady(Store()))
     assert one.left() <= 0
     await one.acquire()
-    assert one.left() == pytest.approx(DEADLINE, abs=0.1)
-    await asyncio.sleep(DEADLINE)
+    assert one.left() == pytest.approx(RENEW_DEADLINE_SECONDS, abs=0.1)
+    await asyncio.sleep(RENEW_DEADLINE_SECONDS)
     assert one.left() <= 0, "as after a process was stopped"
     async with kept(one):
         await asyncio.sleep(5)
@@ -299,11 +303,11 @@ async def test_each_renewal_says_when_it_was_and_leaves_the_rest() -> None:
         await asyncio.sleep(61)
     first = store.specs[0]
     assert first["holderIdentity"] == "one"
-    assert (first["leaseDurationSeconds"], first["leaseTransitions"]) == (DURATION, 0)
+    assert (first["leaseDurationSeconds"], first["leaseTransitions"]) == (LEASE_DURATION_SECONDS, 0)
     assert len({spec["renewTime"] for spec in store.specs}) == len(store.specs)
     assert all({**spec, "renewTime": first["renewTime"]} == first for spec in store.specs)
     pauses = [after - before for before, after in zip(store.times, store.times[1:], strict=False)]
-    assert pauses == pytest.approx([RENEW] * 30, abs=0.01)
+    assert pauses == pytest.approx([RETRY_PERIOD_SECONDS] * 30, abs=0.01)
 
 
 async def test_a_renewal_is_one_write_and_after_a_failure_the_lease_is_read_first() -> None:
@@ -324,24 +328,24 @@ async def test_a_renewal_is_one_write_and_after_a_failure_the_lease_is_read_firs
     await one.acquire()
     requests.clear()
     async with kept(one):
-        await asyncio.sleep(3 * RENEW + 0.5)
+        await asyncio.sleep(3 * RETRY_PERIOD_SECONDS + 0.5)
         assert requests == ["PUT"] * 3
         assert store.item is not None
         store.write({**store.item["spec"], "strategy": "somebody's"})
-        await asyncio.sleep(2 * RENEW + 0.5)
+        await asyncio.sleep(2 * RETRY_PERIOD_SECONDS + 0.5)
         assert requests[3:] == ["PUT", "GET", "PUT", "PUT"]
         assert store.specs[-1]["strategy"] == "somebody's"
-        assert one.left() > DEADLINE - RENEW - 0.5
+        assert one.left() > RENEW_DEADLINE_SECONDS - RETRY_PERIOD_SECONDS - 0.5
 
 
 async def test_a_lease_that_somebody_deleted_is_created_at_once() -> None:
     store, one = await leading()
     async with kept(one):
-        await asyncio.sleep(RENEW + 0.5)
+        await asyncio.sleep(RETRY_PERIOD_SECONDS + 0.5)
         store.item = None
-        await asyncio.sleep(RENEW)
+        await asyncio.sleep(RETRY_PERIOD_SECONDS)
         assert len(store.created) == 2
-        assert one.left() > DEADLINE - RENEW
+        assert one.left() > RENEW_DEADLINE_SECONDS - RETRY_PERIOD_SECONDS
 
 
 async def test_a_page_instead_of_the_renewed_lease_is_no_renewal() -> None:
@@ -354,7 +358,7 @@ async def test_a_page_instead_of_the_renewed_lease_is_no_renewal() -> None:
     await one.acquire()
     with pytest.raises(LeaseLost, match="the answer is not a Lease"):
         await one.keep()
-    assert now() - store.times[0] == pytest.approx(DEADLINE, abs=0.6)
+    assert now() - store.times[0] == pytest.approx(RENEW_DEADLINE_SECONDS, abs=0.6)
 
 
 async def test_a_new_holder_is_one_transition_and_a_new_beginning() -> None:
@@ -373,20 +377,20 @@ async def test_a_new_holder_is_one_transition_and_a_new_beginning() -> None:
 async def test_a_claim_that_is_nearly_over_when_the_hub_answers_is_renewed_first() -> None:
     store = Store()
     one = lease(store)
-    store.seconds = [0.0, DEADLINE * 0.75]
+    store.seconds = [0.0, RENEW_DEADLINE_SECONDS * 0.75]
     await one.acquire()
     assert len(store.specs) == 2
     assert store.times[1] == store.times[0], "without a pause"
-    assert one.left() == pytest.approx(DEADLINE, abs=0.01)
+    assert one.left() == pytest.approx(RENEW_DEADLINE_SECONDS, abs=0.01)
 
 
 async def test_a_hub_that_takes_nearly_the_whole_pause_to_answer_is_asked_again_at_once() -> None:
     store, one = await leading()
     async with kept(one):
-        store.seconds = [RENEW - 0.05] * 5
+        store.seconds = [RETRY_PERIOD_SECONDS - 0.05] * 5
         await asyncio.sleep(15)
         pauses = [after - before for before, after in itertools.pairwise(store.times[1:6])]
-        assert pauses == pytest.approx([RENEW + 0.05] * 4, abs=0.01)
+        assert pauses == pytest.approx([RETRY_PERIOD_SECONDS + 0.05] * 4, abs=0.01)
 
 
 async def test_a_leader_learns_with_its_next_renewal_that_somebody_took_the_lease() -> None:
@@ -394,8 +398,14 @@ async def test_a_leader_learns_with_its_next_renewal_that_somebody_took_the_leas
     store, one = await leading()
     async with kept(one) as task:
         await asyncio.sleep(10.5)
-        store.write({"holderIdentity": "two", "leaseDurationSeconds": DURATION, "renewTime": "now"})
-        await asyncio.sleep(RENEW + 0.5)
+        store.write(
+            {
+                "holderIdentity": "two",
+                "leaseDurationSeconds": LEASE_DURATION_SECONDS,
+                "renewTime": "now",
+            }
+        )
+        await asyncio.sleep(RETRY_PERIOD_SECONDS + 0.5)
         assert task.done()
         with pytest.raises(LeaseLost, match="two took the Lease"):
             task.result()
@@ -415,7 +425,7 @@ async def test_a_refused_renewal_is_tried_again_until_the_claim_is_over() -> Non
         store.faults = [500] * 100
         last = store.times[-1]
         await asyncio.gather(task, return_exceptions=True)
-        assert now() - last == pytest.approx(DEADLINE, abs=0.2)
+        assert now() - last == pytest.approx(RENEW_DEADLINE_SECONDS, abs=0.2)
         with pytest.raises(LeaseLost, match="not renewed for 12 s: refused"):
             task.result()
 
@@ -423,20 +433,23 @@ async def test_a_refused_renewal_is_tried_again_until_the_claim_is_over() -> Non
 async def test_a_renewal_that_is_refused_in_the_last_second_is_tried_once_more() -> None:
     store, one = await leading()
     async with kept(one) as task:
-        store.seconds, store.faults = [DEADLINE - RENEW - 0.5], [500]
-        await asyncio.sleep(DEADLINE - 0.1)
+        store.seconds, store.faults = [RENEW_DEADLINE_SECONDS - RETRY_PERIOD_SECONDS - 0.5], [500]
+        await asyncio.sleep(RENEW_DEADLINE_SECONDS - 0.1)
         assert (store.seconds, store.faults, task.done()) == ([], [], False)
         assert 0 < one.left() < 0.5
         await asyncio.sleep(1)
         assert not task.done()
-        assert one.left() > DEADLINE - 1
+        assert one.left() > RENEW_DEADLINE_SECONDS - 1
 
 
 async def test_the_last_renewal_is_given_up_when_the_claim_is_over() -> None:
     store, one = await leading()
     async with kept(one) as task:
         until = now() + one.left()
-        store.seconds, store.faults = [DEADLINE - 2 * RENEW - 0.5, 100], [500]
+        store.seconds, store.faults = (
+            [RENEW_DEADLINE_SECONDS - 2 * RETRY_PERIOD_SECONDS - 0.5, 100],
+            [500],
+        )
         await asyncio.gather(task, return_exceptions=True)
         assert now() == pytest.approx(until, abs=0.1)
         with pytest.raises(LeaseLost, match="not renewed for 12 s"):
@@ -448,9 +461,9 @@ async def test_a_leader_whose_lease_was_deleted_creates_it_with_the_next_renewal
     store, one = await leading()
     async with kept(one):
         store.item = None
-        await asyncio.sleep(RENEW + 0.1)
+        await asyncio.sleep(RETRY_PERIOD_SECONDS + 0.1)
         assert len(store.created) == 2
-        assert one.left() > DEADLINE - 1
+        assert one.left() > RENEW_DEADLINE_SECONDS - 1
 
 
 async def test_a_lease_that_is_given_back_has_no_holder_and_says_when() -> None:
@@ -484,7 +497,11 @@ async def test_a_replica_gives_back_only_its_own_lease() -> None:
         ({}, 0, 0),
         ({"holderIdentity": ""}, 0, 1),
         ({"holderIdentity": "two", "leaseDurationSeconds": 40}, 40, 1),
-        ({"holderIdentity": "two", "strategy": "OldestEmulationVersion"}, DURATION, 1),
+        (
+            {"holderIdentity": "two", "strategy": "OldestEmulationVersion"},
+            LEASE_DURATION_SECONDS,
+            1,
+        ),
     ],
 )
 async def test_a_lease_is_free_without_a_holder_or_after_the_time_that_it_names(
@@ -501,7 +518,7 @@ async def test_a_lease_is_free_without_a_holder_or_after_the_time_that_it_names(
         del store.item["spec"]
     began = now()
     await lease(store).acquire()
-    assert seconds <= now() - began <= seconds + RENEW
+    assert seconds <= now() - began <= seconds + RETRY_PERIOD_SECONDS
     assert store.specs[-1]["leaseTransitions"] == transitions
     assert store.specs[-1].get("strategy") == (spec or {}).get("strategy")
 
@@ -550,7 +567,7 @@ async def test_a_conflict_about_an_annotation_does_not_end_leadership(
             await asyncio.sleep(10)
             assert next(times, None) is None, "three renewals were refused"
             assert not task.done()
-            assert one.left() > DEADLINE - RENEW - 0.5
+            assert one.left() > RENEW_DEADLINE_SECONDS - RETRY_PERIOD_SECONDS - 0.5
             await asyncio.sleep(600)
             assert not task.done()
     assert "one took the Lease" not in caplog.text
@@ -563,7 +580,7 @@ async def test_conflicts_that_never_end_are_given_up_at_the_deadline() -> None:
     async with kept(one) as task:
         store.faults = [409, *([0, 409] * 1000)]
         await asyncio.gather(task, return_exceptions=True)
-        assert now() - last == pytest.approx(DEADLINE, abs=0.6)
+        assert now() - last == pytest.approx(RENEW_DEADLINE_SECONDS, abs=0.6)
         with pytest.raises(LeaseLost, match="not renewed for 12 s: refused"):
             task.result()
         assert len(store.faults) > 1900, "it does not ask all the time"

@@ -25,10 +25,12 @@ RECONCILER = Path(api.__file__).parents[1]
     ("backoff", "seconds"),
     [
         pytest.param(
-            api.REFUSED, [10, 20, 40, 80, 160, 300, 300], id="status of a scorer, items of moves"
+            api.REFUSAL_BACKOFF,
+            [10, 20, 40, 80, 160, 300, 300],
+            id="status of a scorer, items of moves",
         ),
         pytest.param(moves.RETRIES, [5, 10, 20, 40, 60, 60], id="a move"),
-        pytest.param(refresh.REFUSED, [2, 4, 8, 16, 32, 64, 120, 120], id="a refresh"),
+        pytest.param(refresh.REFUSAL_BACKOFF, [2, 4, 8, 16, 32, 64, 120, 120], id="a refresh"),
         pytest.param(pushing.RETRIES, [10, 20, 40, 80, 160, 320, 600, 600], id="a push"),
         pytest.param(informer.RETRIES, [0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 23, 23], id="a watch"),
     ],

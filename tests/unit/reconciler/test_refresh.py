@@ -12,7 +12,7 @@ from gitops_dsf.reconciler.hub.decisions import DecisionSet, DecisionSets
 from gitops_dsf.reconciler.refresh import RefreshDebounce
 
 FORGET_SECONDS = 600.0
-BETWEEN_SECONDS = 10.0
+MIN_INTERVAL_SECONDS = 10.0
 
 
 def page(*clusters: str, placement: str = "web") -> PlacementDecision:
@@ -65,7 +65,7 @@ def test_one_application_set_is_refreshed_at_most_every_ten_seconds() -> None:
     debounce.decisions.observe([page("a")], 0)
     assert names(debounce, {"web": follower()}, 5) == ["web"]
     debounce.decisions.observe([page("b")], 5)
-    assert debounce.due({"web": follower()}, 10) == ([], 5 + BETWEEN_SECONDS - 10)
+    assert debounce.due({"web": follower()}, 10) == ([], 5 + MIN_INTERVAL_SECONDS - 10)
     assert names(debounce, {"web": follower()}, 15) == ["web"]
 
 

@@ -238,7 +238,7 @@ def mixed(query: str) -> list[tuple[int, str]]:
     assert checked.tree is not None, checked.mistakes
     return [
         (clause.offset, clause.hint)
-        for clause in mixing_clauses(query, checked.tree, "cluster", most=500)
+        for clause in mixing_clauses(query, checked.tree, "cluster", max_tokens=500)
     ]
 
 

@@ -62,6 +62,6 @@ def test_every_text_becomes_one_printable_line_and_json_says_the_same(text: str)
 
 
 def test_long_text_is_cut() -> None:
-    assert printable("x" * 20, most=20) == "x" * 20
-    assert printable("x" * 21, most=20) == "x" * 17 + "..."
-    assert len(printable("\n" * 20, most=20)) == 20
+    assert printable("x" * 20, max_characters=20) == "x" * 20
+    assert printable("x" * 21, max_characters=20) == "x" * 17 + "..."
+    assert len(printable("\n" * 20, max_characters=20)) == 20

@@ -275,12 +275,12 @@ async def test_nor_when_its_placement_is_gone_meanwhile(scene: JournalHub) -> No
     ]
 
 
-@pytest.mark.parametrize(("limit", "most"), [("MAX_PENDING", 1), ("MAX_PENDING_BYTES", 500)])
+@pytest.mark.parametrize(("limit", "value"), [("MAX_PENDING", 1), ("MAX_PENDING_BYTES", 500)])
 async def test_when_too_many_wait_changes_are_recorded_later(
-    scene: JournalHub, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+    scene: JournalHub, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
     """By their number, or by their size, because one record can have 64 KiB."""
-    monkeypatch.setattr(f"gitops_dsf.reconciler.journal.controller.{limit}", most)
+    monkeypatch.setattr(f"gitops_dsf.reconciler.journal.controller.{limit}", value)
     async with scene.replica() as replica:
         await replica.pushed(1)
         hook = scene.repository.hook("pre-receive", "exit 1")

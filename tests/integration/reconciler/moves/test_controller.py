@@ -29,7 +29,7 @@ DEBOUNCE_SECONDS = 5.0
 NEWS_SECONDS = 10.0
 HOLD_SECONDS = 180.0
 INTERVAL_SECONDS = 10.0
-FIRST_RETRY, LONGEST_RETRY = 5.0, 60.0
+FIRST_RETRY, MAX_RETRY = 5.0, 60.0
 
 
 class Counted(MoveController):
@@ -345,7 +345,7 @@ async def test_many_copies_go_one_by_one_and_not_faster_than_the_limit(
         await asyncio.sleep(INTERVAL_SECONDS - 1)
         assert leader.controller.passes == passes, "nothing can change before the limit ends"
         await leader.after(60)
-        await leader.after(LONGEST_RETRY)
+        await leader.after(MAX_RETRY)
         assert scene.copies() == ["web-b"]
         assert len(scene.deletions()) == limit + 2
 

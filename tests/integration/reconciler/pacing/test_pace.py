@@ -197,7 +197,7 @@ async def test_wrong_dates_of_a_few_answers_are_not_written_into_the_ledger() ->
         assert hub.broken == []
 
 
-def refuse_large(hub: PaceHub, most: int) -> None:
+def refuse_large(hub: PaceHub, max_bytes: int) -> None:
     """The hub refuses ConfigMaps with more bytes than this, as the API server does with
     1,048,576.
     """
@@ -207,7 +207,11 @@ def refuse_large(hub: PaceHub, most: int) -> None:
             return None
         data = json.loads(seen.body).get("data") or {}
         size = sum(len(key) + len(text) for key, text in data.items())
-        return failure(422, f"Too long: may not be more than {most} bytes") if size > most else None
+        return (
+            failure(422, f"Too long: may not be more than {max_bytes} bytes")
+            if size > max_bytes
+            else None
+        )
 
     hub.before = before
 

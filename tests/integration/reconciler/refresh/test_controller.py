@@ -14,7 +14,7 @@ from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
 
 DEBOUNCE_SECONDS = 5.0
-AGAIN_SECONDS = 30.0
+REPEAT_AFTER_SECONDS = 30.0
 
 ANNOTATION = "argocd.argoproj.io/application-set-refresh"
 ASKED = f"PATCH {SETS}/web"
@@ -98,7 +98,7 @@ async def test_an_annotation_that_stays_is_written_with_another_value() -> None:
         item = scene.hub.get(SETS, "web", namespace=NAMESPACE)
         assert item is not None
         item["metadata"]["annotations"][ANNOTATION] = "earlier"
-        await leader.after(AGAIN_SECONDS - 1)
+        await leader.after(REPEAT_AFTER_SECONDS - 1)
         await asyncio.sleep(0.3)
         assert leader.asked() == 1
         await leader.after(1)
