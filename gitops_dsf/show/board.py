@@ -37,7 +37,7 @@ END: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """What the board shows."""
+    """The content of the board."""
 
     overview: Overview
     findings: Sequence[DoctorFinding]
@@ -98,7 +98,7 @@ def _worst(findings: Iterable[DoctorFinding]) -> Iterator[str]:
 
 
 def _applications(views: Sequence[ApplicationView]) -> Iterator[str]:
-    """Those first that do not run as decided."""
+    """The applications; those that do not run as decided come first."""
     if not views:
         return
     yield "| application | decided for | state |"
@@ -134,7 +134,7 @@ def _moves(queue: QueueView) -> Iterator[str]:
 
 
 def _checks(verification: VerificationView) -> str:
-    """What the checks measure, without for how long: that would change every minute."""
+    """The values that the checks measure, without durations, which would change every minute."""
     if verification.passed:
         return "passed"
     return checks_text(verification.checks)

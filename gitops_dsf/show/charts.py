@@ -1,4 +1,15 @@
-"""Lines over time, placed on a drawing. A template of `pages` writes the drawing as SVG."""
+"""Charts of lines over time: places the lines, axes, bars and names of a chart on a drawing.
+
+A template of `pages` writes the drawing as SVG. Positions are texts in units of the drawing, so
+that equal data gives equal bytes.
+
+Guaranteed: values and times outside of the scale are drawn at its edge, and a chart of one point or
+without points is drawn as well. Names at the ends of lines keep a gap where there is room, and
+names that are cut still differ.
+
+Not guaranteed: that a text fits. The width of letters is an estimate, which is rather too large.
+Names and titles are not escaped here; the template does that.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -117,7 +128,7 @@ class Drawing:
 
 
 class _LineEnd(NamedTuple):
-    """Where a line ends."""
+    """The end of a line."""
 
     height: float
     line: ChartLine
@@ -287,7 +298,7 @@ def short_names(names: Sequence[str], *, max_characters: int) -> dict[str, str]:
     """
     short: dict[str, str] = {}
     for name in names:
-        # The name that is most alike decides, because it is the one to be told apart from.
+        # The most similar name decides, because it is the one that the shown name must differ from.
         alike = 0
         for other in names:
             if other != name:
@@ -309,7 +320,7 @@ def short_names(names: Sequence[str], *, max_characters: int) -> dict[str, str]:
 
 
 def _alike(name: str, other: str) -> int:
-    """How many characters both begin with."""
+    """The number of characters that both have in common at the beginning."""
     alike = 0
     for letter, letter_of_other in zip_longest(name, other):
         if letter != letter_of_other:

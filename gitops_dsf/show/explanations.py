@@ -1,4 +1,4 @@
-"""Why a cluster is in a decision or not, for a terminal, and what would change that."""
+"""Explanations why a cluster is in a decision or not, for a terminal, and what would change it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -41,7 +41,7 @@ def what_would_flip(explanation: Explanation) -> str:
 
 
 def flip_lines(explanation: Explanation) -> list[str]:
-    """What would have to change, and by which scores; nothing if its ranking is not known."""
+    """The scores that would have to change, and by how much; empty if its ranking is unknown."""
     # Filters come before scores: people would otherwise look for a score that helps.
     if explanation.filter is not None:
         return [

@@ -1,4 +1,4 @@
-"""The text of `import`: what was written, what was left alone, and why."""
+"""The text of `import`: the documents that were written or left alone, and the reasons."""
 
 from collections.abc import Iterator
 
@@ -55,7 +55,7 @@ def left_lines(planned: Import) -> Iterator[str]:
 
 
 def import_summary(planned: Import, *, dry_run: bool) -> str:
-    """How many objects were written."""
+    """The number of objects that were written."""
     added = len(planned.added) + len(planned.carried)
     changed = len(planned.changed)
     if dry_run:
@@ -64,7 +64,7 @@ def import_summary(planned: Import, *, dry_run: bool) -> str:
 
 
 def adoption_summary(planned: Import) -> str:
-    """What the adopted ApplicationSets mean for their Applications."""
+    """The consequences for the Applications of adopted ApplicationSets."""
     if planned.adopted == 1:
         return "1 ApplicationSet adopted; the first sync changes none of its Applications"
     return (

@@ -29,7 +29,7 @@ _OUTCOMES: Final = {
     "NotReturned": "it could not go back, so it stays where it does worse",
     "Overtaken": "not verified, OCM decided again meanwhile",
 }
-"""What an outcome is called. Another version may have written one that is not here."""
+"""The name of each outcome. Another version may have written one that is not here."""
 
 
 def log_text(records: Sequence[Record]) -> str:
@@ -90,14 +90,14 @@ def verification_text(verification: RecordedVerification) -> str:
 
 
 def _verification_lines(record: Record, verification: RecordedVerification) -> Iterator[str]:
-    """What was measured where a move led, check by check."""
+    """The values that were measured where a move led, check by check."""
     title = _OUTCOMES.get(verification.outcome, verification.outcome)
     yield (
         f"{time_text(record)} UTC: {record.placement}, {verification.source or 'new'} ->"
         f" {verification.target}: {title}"
     )
     yield f"  the move began at {_utc_text(verification.since)} UTC"
-    # What was decided without a measurement has a reason in place of the checks.
+    # A decision without a measurement has a reason in place of the checks.
     if verification.detail:
         yield f"  {verification.detail}"
         return
@@ -128,7 +128,7 @@ def _order_lines(record: Record, order: RecordedOrder) -> Iterator[str]:
 
 
 def _head(record: Record) -> Iterator[str]:
-    """What moved, why, and when."""
+    """The application that moved, with cause and time."""
     yield f"{time_text(record)} UTC: {record.placement} {_what(record)}"
     if len(record.applications) == 1:
         yield f"  ApplicationSet {record.applications[0]}"
@@ -161,7 +161,7 @@ def _utc_text(time: datetime) -> str:
 
 
 def _what(record: Record) -> str:
-    """What happened to the decision."""
+    """The change of the decision."""
     # The first record after the journal was turned on has nothing to compare with.
     if record.kind == "Start":
         return f"is decided for {after_text(record)}; the decision before is not known"

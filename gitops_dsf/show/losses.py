@@ -1,4 +1,4 @@
-"""The loss of clusters in words: where applications go, who has nowhere to go, what overloads."""
+"""The loss of clusters in words: targets, applications without one, and overloaded clusters."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Text of others in Markdown that a forge shows as it is: no markup, no mention, no second line."""
+"""Text of others in Markdown that a forge shows as it is: no markup, mention or second line."""
 
 import re
 from typing import Final
@@ -7,7 +7,8 @@ from dsf_wire.text import printable
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>|#~&])")
 _ZERO_WIDTH_SPACE: Final = "\u200b"
-"""Between `@` and a name. A forge then reads no mention, and a reader sees no difference."""
+"""The character between `@` and a name. A forge then reads no mention, and a reader sees no
+difference."""
 
 
 def escaped(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What must hold after a move, in words, as people wrote it."""
+"""Checks of moves in words, as people wrote them."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _AT_THE_END: Final = {
     "Return": "it goes back",
     "Complete": "the old copy goes",
 }
-"""What happens if the score is still unknown when the time is over, by onUnknown."""
+"""The action if the score is still unknown when the time is over, by onUnknown."""
 
 
 def verification_text(verification: Verification) -> str:

@@ -1,4 +1,4 @@
-"""What `scorer try` found, for a terminal: counts, items, remarks, and what they would decide."""
+"""The result of `scorer try` for a terminal: counts, items, remarks, and the decisions by them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -31,7 +31,7 @@ _DROPPED: Final[Mapping[str, str]] = {
     "long_name": "scoreDimensionFormat gives too long a name for their labels",
     "overflow": "their aggregate is too large a number",
 }
-"""What the agent's reasons mean."""
+"""The meaning of the agent's reasons."""
 
 
 def try_text(output: TryOutput) -> str:

@@ -1,6 +1,6 @@
-"""How the raw scores of one cycle lie in a scoreRange, in sentences.
+"""The raw scores of one cycle compared with a scoreRange, in sentences.
 
-They name what people get wrong most: percent where the range expects a ratio, and the other way
+They name the most common mistakes: percent where the range expects a ratio, and the other way
 round.
 """
 
@@ -17,7 +17,7 @@ _PERCENT: Final = 100.0
 
 
 def scale_notes(raw: Sequence[float], scale: ScoreRange | None) -> list[str]:
-    """What stands out; empty if nothing does.
+    """The unusual facts; empty if there are none.
 
     `raw` are the finite raw scores that are mapped to values, one for each item.
     """
@@ -66,7 +66,7 @@ def _in_range(raw: Sequence[float], scale: ScoreRange) -> Iterator[str]:
 
 
 def _without_range(raw: Sequence[float]) -> Iterator[str]:
-    """What stands out where the value is the raw score itself, rounded down."""
+    """The unusual facts where the value is the raw score itself, rounded down."""
     count = plural(len(raw), "raw score")
     above, below = _outside(raw, SCORE_MIN, SCORE_MAX)
     if above:
@@ -99,7 +99,7 @@ def _outside(raw: Iterable[float], low: float, high: float) -> tuple[list[float]
 
 
 def _are_ratios(raw: Sequence[float]) -> bool:
-    """Whether all are from 0 to 1, and not all of them are 0 or 1, which can be percent, too."""
+    """Whether all are ratios from 0 to 1. Values that are all 0 or 1 can be percent as well."""
     if min(raw) < 0 or max(raw) > _RATIO:
         return False
     return any(0 < score < _RATIO for score in raw)

@@ -51,7 +51,7 @@ def junit(output: TestOutput, *, file_of: Callable[[str], str]) -> str:
         case = ET.SubElement(suite, "testcase", attributes)
         if result.passed:
             continue
-        # Viewers show the message in lists, and the text when somebody opens the test.
+        # Viewers show the message in lists, and the text of a test that is opened.
         first = result.failures[0]
         message = printable(f"{first.subject}: expected {first.expected}, got {first.got}")
         failure = ET.SubElement(case, "failure", {"message": message})
@@ -78,5 +78,5 @@ def _lines(failure: UnmetExpectation) -> Iterator[str]:
 
 
 def _place(result: UnmetExpectation | TestResult) -> str:
-    """Where it is, as editors and terminals link it."""
+    """The place, as editors and terminals link it."""
     return f"{result.file}:{result.line}:{result.column}"

@@ -1,4 +1,4 @@
-"""What `simulate` and `explain` say beside verdicts: assumptions, waves, and what is paced."""
+"""The text of `simulate` and `explain` beside verdicts: assumptions, waves, paced Placements."""
 
 from collections.abc import Iterator, Sequence
 
@@ -77,7 +77,7 @@ def pace_lines(
         yield "  paced: it holds its clusters; by the written weights it would stay"
     else:
         yield "  paced: it holds its clusters; by the written weights the reconciler moves it"
-    # What it waits for is known from the hub's ConfigMap, not from the scores.
+    # Its reason to wait is known from the hub's ConfigMap, not from the scores.
     if queue is not None:
         if queue.stopped:
             yield f"  {stop_text(queue.stopped)}"
@@ -91,7 +91,7 @@ def desired_clusters_line(clusters: Sequence[str]) -> str:
 
 
 def jobs_lines(jobs: JobsByScores | None, *, unknown: str = "") -> Iterator[str]:
-    """Where jobs would go by the scores alone.
+    """The order in which jobs would be sent to clusters by the scores alone.
 
     `unknown` is the MultiKueueConfig that the Placement orders, where there are no scores.
     """

@@ -1,4 +1,4 @@
-"""The text of `sync`: what became of each lock, a summary, and what to do about Services."""
+"""The text of `sync`: the result of each lock, a summary, and hints about Services."""
 
 import shlex
 from collections import Counter
@@ -19,7 +19,7 @@ def lock_lines(plan: SyncPlan, *, check: bool) -> Iterator[str]:
 
 
 def sync_summary(plan: SyncPlan, *, check: bool) -> str:
-    """How many locks have which result, and what to do next."""
+    """The number of locks with each result, and the next step."""
     if not plan.outcomes:
         return "no scorer has configSyncMode Full: nothing to ask"
     counts = Counter(result.verdict for result in plan.outcomes)
@@ -32,12 +32,12 @@ def sync_summary(plan: SyncPlan, *, check: bool) -> str:
         return words
     if check:
         return f"{words}; run gitops-dsf sync to write them"
-    # A lock decides where metrics and tokens go, so nobody should commit one unread.
+    # A lock decides where metrics and tokens go, so it should not be committed unread.
     return f"{words}; review locks/, run gitops-dsf render, and commit both"
 
 
 def ways_to_services(plan: SyncPlan, directory: Path) -> list[str]:
-    """What to do where pages of Services cannot be reached, as on a laptop."""
+    """Hints where pages of Services cannot be reached, as on a laptop."""
     if not plan.unreached:
         return []
     # One example is enough: the ports of the others are forwarded in the same way.

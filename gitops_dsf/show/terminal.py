@@ -1,4 +1,4 @@
-"""The terminal: how wide it is, whether it shows colours, and a line of progress."""
+"""The terminal: its width, its colours, and a line of progress."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ _ERASE_LINE: Final = "\r\x1b[K"
 """Returns to the first column and erases to the end of the line (ECMA-48 EL)."""
 
 Step = Callable[[str, int, int], None]
-"""What is done, how much of it is done, and how much there is to do."""
+"""A step: its name, the part that is done, and the total."""
 
 
 def terminal_width() -> int | None:

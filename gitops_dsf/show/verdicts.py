@@ -1,7 +1,10 @@
-"""Simulated verdicts, for a terminal: where a Placement goes, how clusters rank, and which are out.
+"""Simulated verdicts, for a terminal: targets of a Placement, ranks of clusters, and dropped ones.
 
 Scores and points are shown as people compare them, by the weights that they wrote; weighted sums
 are in the JSON output only.
+
+Not guaranteed: that every cluster is listed. A list is cut to the first ones, and says how many are
+left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +60,7 @@ def _weighted(prioritizer: Prioritizer | PrioritizerResult) -> str:
 
 
 def _terms(predicate: ClusterPredicate) -> Iterator[str]:
-    """What a predicate asks of a cluster: all of these terms."""
+    """The terms that a predicate asks of a cluster: it must have all of these."""
     selector = predicate.required_cluster_selector or ClusterSelector()
     claims = selector.claim_selector
     # A claim selector has expressions as a label selector has, but no matchLabels.
@@ -94,7 +97,7 @@ def list_text(verdicts: Sequence[Verdict], unscored: Mapping[str, Placement]) ->
 
     `unscored` has the Placements as they were written, where no scores are known.
     """
-    # What would change comes first, so that it is seen where the list is cut.
+    # Clusters that would change come first, so that they are seen where the list is cut.
     listed = sorted(verdicts, key=is_calm)[:MAX_LISTED]
     text = "\n"
     for verdict in listed:
@@ -139,7 +142,7 @@ def summary_text(verdict: Verdict, *, without_scores: Placement | None = None) -
 
 
 def _where(verdict: Verdict) -> str:
-    """Where the clusters of a decision are, compared with those of now."""
+    """The clusters of a decision, compared with those of now."""
     target = names_text(sorted(verdict.chosen)) or "no cluster"
     if not verdict.current:
         return f"goes to {target}"
@@ -155,7 +158,7 @@ def is_calm(verdict: Verdict) -> bool:
         and not verdict.status.failed
         and not verdict.unscheduled
         and bool(verdict.chosen)
-        # A Placement without a decision is about to get its first one, which surprises nobody.
+        # A Placement without a decision is about to get its first one, which is expected.
         and verdict.current in (verdict.chosen, frozenset())
     )
 
@@ -165,7 +168,7 @@ def _is_ranked(verdict: Verdict) -> bool:
 
 
 def _eligible_line(verdict: Verdict, placement: Placement) -> str:
-    """What the filters leave, and how much the scores decide among that."""
+    """The clusters that pass the filters, and the influence of the scores among them."""
     eligible = plural(len(verdict.scores or ()), "cluster")
     candidates = _candidates(verdict)
     number = placement.spec.number_of_clusters
@@ -196,7 +199,7 @@ def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
 
 
 def _headline(verdict: Verdict) -> str:
-    """How many clusters are selected, or why none is."""
+    """The number of clusters that are selected, or the reason why none is."""
     if verdict.outcome is not Outcome.SCHEDULED:
         return str(verdict.outcome)
     # A mistake in a filter or a prioritizer ends OCM's pass before anything is ranked.

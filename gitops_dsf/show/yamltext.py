@@ -1,4 +1,4 @@
-"""The YAML of `-o yaml`: the same as the JSON, with texts of others on one printable line."""
+"""The YAML of `-o yaml`: the content of the JSON, with texts of others on one printable line."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What people read about a hub or a change.
+"""Views of a hub or a change, as values for people to read.
 
 Pure: typed objects in, values out. The rules are in `hub`.
 """

@@ -1,4 +1,4 @@
-"""Why the scores that rank a Placement are not updated, on each cluster: what `explain` adds."""
+"""Reasons why the scores that rank a Placement are not updated on each cluster, for `explain`."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -12,7 +12,7 @@ from gitops_dsf.hub.times import timestamp
 
 
 class ClusterFailure(Struct, frozen=True, kw_only=True):
-    """Why there is no newer score of one name on one cluster, by the agent there."""
+    """The reason why there is no newer score of one name on one cluster, by the agent there."""
 
     score: str
     """Name of the AddOnPlacementScore."""
@@ -20,7 +20,7 @@ class ClusterFailure(Struct, frozen=True, kw_only=True):
     reason: str
     message: str
     since: str | None
-    """When the scores stopped, by the hub's clock."""
+    """The time when the scores stopped, by the hub's clock."""
 
 
 def cluster_failures(

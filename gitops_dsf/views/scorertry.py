@@ -1,4 +1,4 @@
-"""What one cycle of a scorer gave that is tried before the merge: the JSON of `scorer try`.
+"""The result of one cycle of a scorer that is tried before the merge: the JSON of `scorer try`.
 
 It does not know the agent, so that `schema` describes the JSON without it.
 """
@@ -12,14 +12,14 @@ from gitops_dsf.simulator import Explanation
 
 
 class TryFailure(Struct, frozen=True, kw_only=True):
-    """Why the cycle gave no scores."""
+    """The reason why the cycle gave no scores."""
 
     stage: str
     reason: str
-    """As the agent's metrics name it."""
+    """The reason, as the agent's metrics name it."""
     message: str
     hint: str | None
-    """What to do about it, if this is known."""
+    """The hint about it, if there is one."""
 
 
 class TryItem(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -28,7 +28,7 @@ class TryItem(Struct, frozen=True, kw_only=True, rename="camel"):
     cluster: str
     name: str
     raw_scores: tuple[float, ...]
-    """Of its results, in their order; empty for a default score."""
+    """The raw scores of its results, in their order; empty for a default score."""
     aggregate: float | None
     """The raw score that is mapped to the value; null for a default score."""
     value: int
@@ -59,7 +59,7 @@ class TryOutput(Struct, frozen=True, kw_only=True, rename="camel"):
     """The cluster whose agent would run this cycle; null for a scorer on the hub."""
     at: str
     source: str | None
-    """Where the query was asked; null without a query."""
+    """The URL of the query; null without a query."""
     query: str | None
     scoring: str | None
     """The scoring API; null for a scorer by query."""
@@ -70,17 +70,17 @@ class TryOutput(Struct, frozen=True, kw_only=True, rename="camel"):
     dropped: tuple[TryDropped, ...]
     first_dropped: str | None
     warnings: tuple[str, ...]
-    """What the source warns of."""
+    """The warnings of the source."""
     clamped: int
     items: tuple[TryItem, ...]
     missing: tuple[str, ...]
     """Clusters of a scorer on the hub for which there is no item."""
     notes: tuple[str, ...]
-    """What stands out, for people."""
+    """Unusual facts, for people."""
     ranked_by: tuple[str, ...]
     """Placements that rank clusters by this scorer."""
     explanations: tuple[Explanation, ...]
-    """What these would make of the values; empty without the scores of a hub."""
+    """The decisions by these values; empty without the scores of a hub."""
     verifies: tuple[VerifiedPlacement, ...] | UnsetType = UNSET
     """Checks of moves by this scorer; absent if there are none."""
 

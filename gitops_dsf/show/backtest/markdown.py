@@ -9,15 +9,16 @@ from gitops_dsf.show.markdown import code, escaped
 from gitops_dsf.wording import plural
 
 MAX_ROWS: Final = 20
-"""Of a table or a list. The comment has a limited length, and holds the preview, too."""
+"""Upper limit of a table or a list. The comment has a limited length, and holds the preview,
+too."""
 
 
 def markdown(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str:
-    """What would have changed, then the figures in a table, then what is not known."""
+    """The differences, then the figures in a table, then the facts that are unknown."""
     head = results[-1]
     rows: list[ComparedFigures] = []
     for row in compared(results):
-        # Of two revisions a reviewer wants the difference only.
+        # With two revisions, a reviewer wants the difference only.
         if len(results) == 1 or row.differs:
             rows.append(row)
     lines = ["### What this would have done", "", f"{sentences.span(head)}.", ""]

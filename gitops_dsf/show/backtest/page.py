@@ -1,6 +1,10 @@
 """A backtest as an HTML page.
 
 It shows the scores of clusters over time, where each Placement ran, and the advice.
+
+Not guaranteed: that every line has all its points. A line is drawn with at most
+`scorelines.MAX_POINTS` points, and clusters without a colour of their own share one; the tables
+have all names.
 """
 
 import math
@@ -27,7 +31,7 @@ from gitops_dsf.show.pages.kit import Fact, render
 from gitops_dsf.wording import plural
 
 SHORT_SECONDS: Final = 600.0
-"""In a shorter span, ticks are less than a minute apart."""
+"""The length in seconds below which ticks are less than a minute apart."""
 # A chart of a thousand Placements each would be a page that no browser opens.
 MAX_CHARTS: Final = 30
 MAX_BARS: Final = 400
@@ -39,7 +43,7 @@ class _IndexRow(NamedTuple):
 
     key: str
     anchor: str
-    """Of its charts; empty if it has none."""
+    """The anchor of its charts; empty if it has none."""
     moves: str
     returns: int
     regret: str
@@ -113,7 +117,7 @@ class _ShownSide(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """What the charts of a Placement share."""
+    """The scale that the charts of a Placement share."""
 
     low: float
     high: float

@@ -1,4 +1,8 @@
-"""A backtest in sentences."""
+"""A backtest in sentences, which the terminal, Markdown and the page share.
+
+Each function takes a part of a result and returns whole sentences. Nothing is computed here but
+counts and durations.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -32,7 +36,7 @@ class DemandText(NamedTuple):
 
     sentence: str
     field: str
-    """Where to write it."""
+    """The field to write it to."""
 
 
 def moved(now: Figures, before: Figures | None = None) -> str:
@@ -212,7 +216,7 @@ def undecided(result: RevisionResult) -> Iterator[str]:
 
 
 def gaps(result: RevisionResult) -> Iterator[str]:
-    """What is missing: points of the history, ranges of moves, and Placements in the pace."""
+    """The missing parts: points of the history, ranges of moves, and Placements in the pace."""
     for resource, shares in result.side.gaps.items():
         worst: list[str] = []
         for name in sorted(shares, key=lambda name: (-shares[name], name)):

@@ -1,4 +1,4 @@
-"""The page of a fleet: what `status -o html` shows.
+"""The page of a fleet, for `status -o html`.
 
 The worst things come first, each with the command that mends it. They are the findings of `doctor`,
 so that the page and the verb never judge differently.
@@ -39,25 +39,25 @@ MAX_RECORDS: Final = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """What the journal says."""
+    """The records of the journal."""
 
     records: Sequence[Record] = ()
     start: float = 0.0
     """Unix seconds; records before are only read for where things were at the start."""
     note: str = ""
-    """How old the journal is, or why there is none."""
+    """The age of the journal, or the reason why there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShownFleet:
-    """What the page shows."""
+    """The content of the page."""
 
     overview: Overview
     findings: Sequence[DoctorFinding]
     sources: Mapping[tuple[str, str], SourcePlace]
-    """By kind and name; empty where no fleet repository was read."""
+    """The places of objects in git, by kind and name; empty where no fleet repository was read."""
     sources_note: str
-    """Which commit the links name, or why there are none."""
+    """The commit that the links name, or the reason why there are none."""
     past: Past
 
 
@@ -67,7 +67,7 @@ class _MoveRow(NamedTuple):
     target: str
     phase: str
     note: str
-    """What its checks measure, or that it goes back."""
+    """The values that its checks measure, or the note that it returns."""
     since: str
     cause: str
 
@@ -77,10 +77,10 @@ class _JobOrderRow(NamedTuple):
 
     config: str
     note: str
-    """Why it is not in the order of the scores; empty if it is."""
+    """The reason why it is not in the order of the scores; empty if it is."""
     placement: str
     clusters: str
-    """In the order of the list, with points."""
+    """The clusters in the order of the list, with points."""
     left_out: str
     reason: str
 
@@ -104,7 +104,8 @@ def fleet_page(fleet: ShownFleet) -> str:
         if finding.state is State.OK:
             continue
         problems.append(finding)
-        # What could not be checked may be fine, and must not stand above what is certainly wrong.
+        # A part that could not be checked may be fine, and must not stand above one that is
+        # certainly wrong.
         if finding.state is not State.UNKNOWN:
             worst.append(finding)
     now = f"{view.inputs.now:%Y-%m-%d %H:%M:%S}"
@@ -146,7 +147,7 @@ def fleet_page(fleet: ShownFleet) -> str:
 
 
 def _checked(findings: Sequence[DoctorFinding]) -> str:
-    """What stands behind "all is well"."""
+    """The text behind "all is well"."""
     unknown = 0
     names: set[str] = set()
     for finding in findings:
@@ -159,7 +160,7 @@ def _checked(findings: Sequence[DoctorFinding]) -> str:
 
 
 def _records_title(records: Sequence[Record]) -> str:
-    """How many moves the table has, verifications of moves, and orders of clusters for Kueue."""
+    """The number of moves in the table, of verifications, and of orders of clusters for Kueue."""
     moves = 0
     verifications = 0
     orders = 0

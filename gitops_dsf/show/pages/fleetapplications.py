@@ -21,20 +21,20 @@ from gitops_dsf.views.status.rankings import RankingNumber, rankings
 from gitops_dsf.wording import names_text, prioritizer_text
 
 _MAKERS: Final = {"AddOn": "another add-on", "OCM": "OCM"}
-"""Who publishes a score that ranks, other than a scorer."""
+"""Publishers of a score that ranks, other than a scorer."""
 
 
 class ApplicationRow(NamedTuple):
     """One application, or a Placement that no application of ours follows."""
 
     order: int
-    """Those that need a person have the lowest."""
+    """The position in the table. Rows that need a person have the lowest."""
     name: str
     source: SourcePlace | None
     ranked: str
     state: str
     kind: str
-    """How bad the state is: good, warn, bad, or nothing."""
+    """The severity of the state: good, warn, bad, or empty."""
     notes: Sequence[str]
     where: Sequence[str]
     since: str
@@ -100,7 +100,7 @@ def application_rows(
 
 
 def _last_moves(records: Sequence[Record]) -> Mapping[str, float]:
-    """When each Placement moved last, in seconds since 1970."""
+    """The time of each Placement's last move, in seconds since 1970."""
     moved: dict[str, float] = {}
     changes = (record for record in records if record.changes_decision)
     for key, of_placement in by_placement(changes).items():
@@ -117,7 +117,7 @@ def _row(
     moved: float | None,
     now: float,
 ) -> ApplicationRow:
-    """What the decisions of its Placements say."""
+    """The row with the decisions of an application's Placements."""
     clusters: list[str] = []
     points: list[str] = []
     leads: list[str] = []
@@ -127,7 +127,7 @@ def _row(
         clusters += placement.decided or ()
         for cluster in placement.points:
             points.append(points_text(cluster.points))
-        # Only the cluster that would go out tells how safe the present decision is.
+        # Only the cluster that would leave shows how safe the present decision is.
         for flip in placement.flips:
             flips.append(flip_text(flip))
             if flip.change == "out":
@@ -186,7 +186,7 @@ def _with_copies(row: ApplicationRow, view: ApplicationView) -> ApplicationRow:
         return row._replace(state="running", notes=notes)
     for copy in view.copies:
         notes.append(f"{copy.cluster}: {copy_text(copy, view)}")
-    # Without the right to read Applications nobody can say whether something is wrong.
+    # Without the right to read Applications it is unknown whether something is wrong.
     if view.as_decided is None:
         return row._replace(state=state, kind="", order=1, notes=notes)
     # A move that takes its time is normal. An error, or no copy at all, does not end by itself.

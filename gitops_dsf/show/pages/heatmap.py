@@ -2,8 +2,8 @@
 
 A fleet of 2,000 clusters and 50 scorers has 100,000 cells, which no browser opens in two seconds as
 a table. So the page has the first rows as a table, and all cells as compact data from which its
-script draws the rows in view. Nothing is left out: without the script, `groups` still names
-everything that is not as it should be.
+script draws the rows in view. Guaranteed: nothing is left out. Without the script, `groups` still
+names all scores that are not as they should be.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ _NONE: Final = " "
 
 
 class StateMark(NamedTuple):
-    """How a state is shown. Each has a mark, because not everybody sees colours."""
+    """The mark of a state. Each state has one, because not everybody sees colours."""
 
     name: str
     mark: str
@@ -53,9 +53,9 @@ MARKS: Final[Mapping[ScoreState, StateMark]] = {
     ScoreState.ENDLESS: StateMark("endless", " ∞", 5, "without an end, so it never expires"),
 }
 FAILURE_SEVERITY: Final = 10
-"""Of a scorer that fails now, also while its last score still counts."""
+"""The severity of a scorer that fails now, also while its last score still counts."""
 CLUSTER_SEVERITY: Final = 20
-"""Of a cluster that is not reached, tainted or being deleted."""
+"""The severity of a cluster that is not reached, tainted or being deleted."""
 _LETTERS: Final = {state: chr(ord("a") + index) for index, state in enumerate(MARKS)}
 """One letter for each state, in the data."""
 
@@ -79,12 +79,12 @@ class HeatCell(NamedTuple):
     """A cell of the table."""
 
     classes: str
-    """Its state, and whether the scorer fails there."""
+    """The classes for its state, and for whether the scorer fails there."""
     text: str
     """The value with the mark of the state."""
     title: str
     spoken: str
-    """What a screen reader adds to the text; empty for a fresh score without a failure."""
+    """The text that a screen reader adds; empty for a fresh score without a failure."""
 
 
 class HeatRow(NamedTuple):
@@ -101,22 +101,22 @@ class StateGroup(NamedTuple):
     scorer: str
     state: StateMark
     reason: str
-    """Why, as the agent says; empty if it does not."""
+    """The reason, as the agent gives it; empty if it gives none."""
     message: str
-    """Of the first of the clusters."""
+    """The message of the first of the clusters."""
     total: int
     clusters: tuple[str, ...]
     """The first of them."""
 
     @property
     def more(self) -> int:
-        """How many are not named."""
+        """The number of clusters that are not named."""
         return self.total - len(self.clusters)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeatMap:
-    """What the page shows of scores."""
+    """The content of the heat map."""
 
     scorers: tuple[str, ...]
     clusters: int
@@ -148,7 +148,7 @@ class _Column(msgspec.Struct):
 
 
 class _Failure(msgspec.Struct, frozen=True):
-    """Why a scorer gives no scores."""
+    """The reason why a scorer gives no scores."""
 
     reason: str
     message: str
@@ -157,7 +157,7 @@ class _Failure(msgspec.Struct, frozen=True):
 class _Data(msgspec.Struct):
     clusters: list[str]
     notes: dict[int, str]
-    """What is wrong with a cluster itself."""
+    """The problems of the clusters themselves."""
     scorers: list[str]
     states: dict[str, dict[str, str]]
     columns: list[_Column]
@@ -168,15 +168,15 @@ class _Data(msgspec.Struct):
 
 @dataclass(kw_only=True)
 class _Tally:
-    """What is counted while the cells of one scorer after the other are read."""
+    """The counts while the cells of one scorer after the other are read."""
 
     severity: list[int]
-    """By index of the cluster."""
+    """The severity of each cluster, by its index."""
     counts: Counter[ScoreState] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     groups: dict[tuple[str, ScoreState, str], list[str]] = field(default_factory=dict)
     messages: dict[tuple[str, ScoreState, str], str] = field(default_factory=dict)
-    """Of the first cluster of each group."""
+    """The message of the first cluster of each group."""
     failures: dict[_Failure, int] = field(default_factory=dict)
     """Different failures, with their indexes."""
 
@@ -321,7 +321,7 @@ def _counts(counts: Counter[ScoreState]) -> Iterator[StateCount]:
 
 def _groups(tally: _Tally) -> Iterator[StateGroup]:
     """The groups with most clusters first."""
-    # Of equally large groups by name, so that the same hub has the same page.
+    # Equally large groups are sorted by name, so that the same hub has the same page.
     largest_first = sorted(tally.groups, key=lambda key: (-len(tally.groups[key]), key))
     for key in largest_first:
         scorer, state, reason = key

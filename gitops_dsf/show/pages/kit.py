@@ -61,7 +61,7 @@ def render(template: str, **values: object) -> str:
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("gitops_dsf.show.pages"),
-        # By default Jinja escapes nothing.
+        # Without `autoescape` Jinja escapes nothing.
         autoescape=True,
         # A misspelt name in a template would otherwise be an empty place on the page.
         undefined=jinja2.StrictUndefined,
@@ -75,7 +75,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _visible(value: object) -> object:
-    """What the page shows of a value: text without control characters, and nothing for None."""
+    """The text of a value on a page, without control characters; empty for None."""
     if value is None:
         return ""
     # HTML of our own has line breaks that must stay.

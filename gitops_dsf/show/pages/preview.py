@@ -1,4 +1,4 @@
-"""The page of a preview: what `diff -o html` shows, and what a pipeline keeps of a pull request.
+"""The page of a preview, for `diff -o html` and as the artifact of a pull request's pipeline.
 
 It has every entry of every list, which a comment has no room for.
 """

@@ -1,4 +1,4 @@
-"""Pages of sections with sentences and tables: what `diff`, `simulate` and `explain` show."""
+"""Pages of sections with sentences and tables, for `diff`, `simulate` and `explain`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ class Notice(NamedTuple):
     """A sentence at the top."""
 
     state: str
-    """How bad it is: ok, unknown, warning or error."""
+    """The severity: ok, unknown, warning or error."""
     message: str
     more: str = ""
 
@@ -46,7 +46,7 @@ class Section:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing."""
+        """Whether it has no content."""
         return not (self.note or self.lines or self.max_rows)
 
     @property

@@ -1,4 +1,8 @@
-"""Pages of `simulate`: decisions, paced moves, and what the loss of clusters does."""
+"""Pages of `simulate` and `explain`: decisions, paced moves, reasons, and the loss of clusters.
+
+Numbers are points by the weights that people wrote. Not guaranteed: a number for each cluster.
+Without scores the simulator gives none, and the page says so.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -38,7 +42,7 @@ def simulation_page(
     notes: Sequence[str] = (),
     failures: Sequence[ClusterFailure] = (),
 ) -> str:
-    """Where Placements would go, and how their clusters rank by what people wrote.
+    """The targets of Placements, and the ranks of their clusters by the written weights.
 
     Without scores the filters alone decide, and no cluster has points.
     """
@@ -140,9 +144,9 @@ def explanation_page(
     has_flips: bool,
     failures: Sequence[ClusterFailure] = (),
 ) -> str:
-    """Why a cluster is in a decision or not, and what would change that.
+    """The reasons why a cluster is in a decision or not, and the changes that would flip this.
 
-    Without `has_flips`, what the written weights ask for is not what OCM decided.
+    Without `has_flips`, the decision that the written weights ask for is not that of OCM.
     """
     weight = mean_weight(explanation.contributions)
     rows: list[tuple[str, ...]] = []
@@ -187,7 +191,7 @@ def explanation_page(
 
 
 def _failing(failures: Sequence[ClusterFailure]) -> Section:
-    """Why scores are not updated. The last ones still count until their validUntil."""
+    """The reasons why scores are not updated. The last ones still count until their validUntil."""
     if not failures:
         return Section(heading="Scores that are not updated")
     rows: list[tuple[str, ...]] = []
@@ -219,7 +223,7 @@ def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: st
     rows: list[tuple[str, ...]] = []
     row: tuple[str, ...]
     names_of_columns = ["wave", "Placement", "from", "to", "points"]
-    # A column that is empty in every row tells nothing.
+    # A column that is empty in every row is left out.
     are_verified = any(move.verified is not UNSET for move in paced.moves)
     if are_verified:
         names_of_columns.append("verified for")
@@ -252,8 +256,8 @@ def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: st
         lead=evidence,
         notices=notices,
         sections=(
-            # What waves are counted from: open windows forbid moves, and moves that are under way
-            # take places of the pace.
+            # The start of the waves: open windows forbid moves, and moves that are under way take
+            # places of the pace.
             Section(
                 heading="Maintenance that is open",
                 lines=[f"{window.name}: {window_text(window)}" for window in windows],
@@ -278,7 +282,7 @@ def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: st
 
 
 def losses_page(losses: Sequence[Loss], *, left_out: int, evidence: str) -> str:
-    """What the loss of clusters does, the worst first."""
+    """The consequences of the loss of clusters, the worst first."""
     ordered = sorted(
         losses, key=lambda loss: (-len(loss.homeless), -len(loss.overloads), loss.clusters)
     )

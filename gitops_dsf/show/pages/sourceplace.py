@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class SourcePlace(NamedTuple):
-    """Where git has an object."""
+    """The place where git has an object."""
 
     place: str
     """File and line, such as `apps/portal.yaml:4`."""

@@ -111,7 +111,7 @@ def time_line(records: Sequence[Record], *, start: float, end: float) -> TimeLin
 
 
 def _moves(records: Iterable[Record], start: float) -> int:
-    """How often a decision changed since the start. A first record is not a move."""
+    """The number of changes of a decision since the start. A first record is not a move."""
     return sum(record.kind != "Start" and record.time.timestamp() >= start for record in records)
 
 

@@ -1,4 +1,4 @@
-"""What changes of scorers, applications and Placements, field by field, in sections to open."""
+"""Changes of scorers, applications and Placements, field by field, in sections to open."""
 
 import json
 import re
@@ -122,7 +122,7 @@ def _clusters(names: Sequence[str], limits: PageLimits) -> str:
 def _fields(fields: Sequence[FieldChange], limits: PageLimits, *, is_new: bool) -> Iterator[str]:
     """The values of an object that `is_new`, else those before and after."""
     changes = [field for field in fields if not _is_empty(field)]
-    # Of a new object every score is new, and people want to see all of its fields.
+    # All scores of a new object are new, and people want to see all of its fields.
     entries = {} if is_new else _whole_entries(changes)
     lines = []
     for field in changes:
@@ -154,7 +154,7 @@ def _field(field: FieldChange, limits: PageLimits, *, is_new: bool) -> list[str]
 
 
 def _is_empty(field: FieldChange) -> bool:
-    """Whether an empty list or object comes or goes, which says nothing."""
+    """Whether an empty list or object is added or removed, which changes nothing."""
     empty: tuple[object, ...] = (None, [], {})
     return field.before in empty and field.after in empty
 
@@ -184,7 +184,7 @@ def _whole_entries(fields: Sequence[FieldChange]) -> dict[str, str]:
 
 
 def _telling_values(members: Iterable[FieldChange]) -> Iterator[str]:
-    """What an entry says beside its own name: the weight and the demand of a score."""
+    """The values that an entry shows beside its name: the weight and the demand of a score."""
     for field in members:
         name = field.path.rpartition(".")[2]
         value = field.after if field.before is None else field.before

@@ -1,7 +1,11 @@
-"""The first screen of a preview: what moves and why, how sure that is, and what to look at.
+"""The first screen of a preview: the moves and their causes, how sure they are, and what to review.
 
-It is short, because a forge folds a long comment and a terminal scrolls. Everything else follows in
+It is short, because a forge folds a long comment and a terminal scrolls. All details follow in
 sections.
+
+Guaranteed: its first sentence never contradicts the sections, because both count the same values
+(`headline`), and an unknown score is never shown as a known one. Not guaranteed: that it names
+everything; lists are cut, and their sections have the rest.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +41,7 @@ _QUERY: Final = "source.params.query"
 def first_screen(
     preview: Preview, comparison: Comparison, evidence: str, limits: PageLimits
 ) -> Iterator[str]:
-    """What a reviewer decides by. `evidence` names the data that moves are computed from."""
+    """The facts by which a reviewer decides. `evidence` names the data behind the moves."""
     sentence = headline(comparison, preview.hub.missing)
     yield f"\n**{limits.plain(sentence)}**\n"
     moves = comparison.moves
@@ -81,7 +85,7 @@ def _adopted_text(comparison: Comparison, limits: PageLimits) -> str:
 
 
 def certainty_text(comparison: Comparison) -> str:
-    """How sure the preview is of its moves, in one sentence."""
+    """The certainty of the preview's moves, in one sentence."""
     moves = comparison.moves or ()
     # One open decision makes the whole preview open: people merge all of it, or nothing.
     open_moves = [move for move in moves if move.kind is MoveKind.OPEN]
@@ -123,7 +127,7 @@ def _is_told_by_bounds(move: DecisionMove) -> bool:
 
 
 def _nowhere_text(comparison: Comparison) -> str:
-    """Who is left without a cluster by the change, and who would be if a cluster were lost."""
+    """The applications that lose every cluster by the change, or would if a cluster were lost."""
     homeless: list[str] = []
     open_keys: list[str] = []
     for move in comparison.moves or ():
@@ -150,7 +154,8 @@ def _nowhere_text(comparison: Comparison) -> str:
         clauses.append(f"not known for {placement_names(open_keys)}")
     if not clauses:
         clauses.append("nothing changes, even if a cluster were lost")
-    # Behind the answer: an overloaded cluster is bad, but nobody is without one.
+    # An overloaded cluster comes after the answer: it is bad, but no application is without a
+    # cluster.
     overloads = sum(bool(change.overloads) for change in losses)
     if overloads:
         count = plural(overloads, "cluster")
@@ -162,19 +167,19 @@ def _nowhere_text(comparison: Comparison) -> str:
 
 
 def _may_be_homeless(move: DecisionMove) -> bool:
-    """Whether a predicate reads a score that is not known, so that no cluster may pass."""
+    """Whether a predicate reads an unknown score, so that no cluster may pass."""
     return move.kind is MoveKind.OPEN and move.open_places is None
 
 
 def _paced_text(comparison: Comparison) -> str:
-    """Whose moves begin or cease to wait for their turn; empty if that changes for none."""
+    """The applications whose moves begin or cease to wait for the pace; empty if there are none."""
     beginning = 0
     ending = 0
     for change in comparison.placements:
         for field in change.fields:
             if field.path == PACE_FIELD:
-                # The annotation is there only while a Placement is paced, so its coming and going
-                # tells.
+                # The annotation is there only while a Placement is paced, so adding or removing it
+                # shows the change.
                 beginning += field.before is None
                 ending += field.after is None
     clauses = []
@@ -188,7 +193,7 @@ def _paced_text(comparison: Comparison) -> str:
 
 
 def _review_text(comparison: Comparison, limits: PageLimits) -> str:
-    """What a reviewer must look at: new hosts, new credentials, queries, verification, warnings."""
+    """The parts that need a review: new hosts, credentials, queries, verification, warnings."""
     # Where data and tokens go comes first: a wrong move can be undone, a leak cannot.
     hints = list(_host_hints(comparison, limits))
     hints += _credential_hints(comparison.scorers, limits)
@@ -235,7 +240,7 @@ def _query_hints(scorers: Iterable[ScorerChange], limits: PageLimits) -> Iterato
 
 
 def _verification_hints(change: VerificationChange) -> Iterator[str]:
-    """What becomes of the verification of moves, the most dangerous first."""
+    """Changes of the verification of moves, the most dangerous first."""
     if change.removed:
         yield f"moves no longer verified: {_names(change.removed)}"
     # Grouped by what changes: one edit of a template loosens all applications in the same way.
@@ -263,7 +268,7 @@ def _verification_hints(change: VerificationChange) -> Iterator[str]:
 
 
 def _multi_kueue_hints(change: MultiKueueChange) -> Iterator[str]:
-    """Which lists the reconciler writes from now on, and which it leaves as they are."""
+    """The lists that the reconciler writes from now on, and those that it leaves as they are."""
     if change.removed:
         yield (
             f"MultiKueueConfig {names_text(change.removed)} is ordered no longer: its list stays as"

@@ -1,7 +1,7 @@
 """The first sentence of a preview: how many applications move, now and later.
 
-The rest of the preview may not contradict it. So it counts what follows by the pace, and who leaves
-when a maintenance window opens, which are not moves of a decision yet.
+The rest of the preview may not contradict it. So it counts the moves that follow by the pace, and
+those when a maintenance window opens, which are not moves of a decision yet.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from gitops_dsf.wording import and_text, plural
 
 
 class _Predicate(NamedTuple):
-    """What applications do: `1 application moves`, `2 applications move`."""
+    """The verb for a number of applications: `1 application moves`, `2 applications move`."""
 
     singular: str
     plural: str
@@ -31,11 +31,11 @@ _PREDICATES: Final[Mapping[MoveKind, _Predicate]] = {
     MoveKind.REMOVE: _Predicate("is removed", "are removed"),
     MoveKind.FOLLOW: _Predicate("follows another Placement", "follow another Placement"),
 }
-"""In the order of the sentence: what a reviewer must see first."""
+"""Verbs in the order of the sentence: the most important ones for a reviewer come first."""
 
 
 class MoveCounts(NamedTuple):
-    """How many applications do what."""
+    """The number of applications for each kind of move."""
 
     by_kind: Mapping[MoveKind, int]
     """Applications; `NEW` has all that start, and `OPEN` is apart."""
@@ -44,11 +44,11 @@ class MoveCounts(NamedTuple):
     open_applications: int = 0
     """Applications that move or not by scores that are not known yet."""
     is_bounded: bool = True
-    """Whether it is known between which bounds the scores of all those will be."""
+    """Whether the bounds of all those scores are known."""
 
 
 def headline(comparison: Comparison, missing: str | None) -> str:
-    """What a reader wants to know first. `missing` says why moves are not known."""
+    """The fact that a reader wants to know first. `missing` is the reason why moves are unknown."""
     if comparison.moves is None:
         return f"Which applications move is unknown: {missing}"
     later = _later_clauses(comparison)
@@ -60,7 +60,7 @@ def headline(comparison: Comparison, missing: str | None) -> str:
 
 
 def _later_clauses(comparison: Comparison) -> list[str]:
-    """What moves without a change of a decision: by the pace, and for maintenance."""
+    """Moves without a change of a decision: by the pace, and for maintenance."""
     clauses = []
     windows = () if comparison.maintenance is UNSET else comparison.maintenance
     # A set, because an application that two windows concern leaves a cluster once.
@@ -70,7 +70,7 @@ def _later_clauses(comparison: Comparison) -> list[str]:
             leaving.add((departure.placement, departure.source))
     paced = comparison.paced
     if paced is not UNSET:
-        # Of a window that is open, the waves of the pace have the moves as well.
+        # If a window is open, the waves of the pace have its moves as well.
         moves = 0
         for move in paced.moves:
             moves += (move.placement, move.source) not in leaving
@@ -114,7 +114,7 @@ def starts_somewhere(move: DecisionMove) -> bool:
 
 
 def counts_text(counts: MoveCounts) -> str:
-    """How many applications do what, in one sentence; empty if none does anything."""
+    """The number of applications for each kind of move, in one sentence; empty if none moves."""
     clauses: list[str] = []
     for kind, predicate in _PREDICATES.items():
         count = counts.by_kind.get(kind, 0)

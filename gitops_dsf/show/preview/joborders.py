@@ -64,7 +64,7 @@ def _line(change: JobOrderChange, limits: PageLimits) -> str:
 def _clauses(
     before: tuple[OrderedCluster, ...], after: tuple[OrderedCluster, ...]
 ) -> Iterator[str]:
-    """Who is first, what else changed of the order, who joined, and who left."""
+    """The first cluster, the other changes of the order, and the clusters that joined or left."""
     first = after[0]
     by_name = {listed.cluster: listed for listed in after}
     by_name_before = {listed.cluster: listed for listed in before}
@@ -86,7 +86,7 @@ def _clauses(
             yield f"jobs go to {_first_text(first)} alone"
         else:
             yield f"jobs go first to {_first_text(first)}, before {ordered_cluster_text(rival)}"
-    # Of a new order all clusters have joined, which is not news.
+    # All clusters of a new order have joined, which is not news.
     if before and joined:
         yield f"{names_text(map(ordered_cluster_text, joined))} may get jobs, too"
     if names_gone:

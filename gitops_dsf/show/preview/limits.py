@@ -1,4 +1,4 @@
-"""How much of a preview is shown: everything, the first of each list, or what fits a comment."""
+"""Limits of a preview: everything, the first entries of each list, or as many as fit a comment."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gitops_dsf.show.markdown import escaped
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageLimits:
-    """How much of each list and value is shown, and how the text of others is written."""
+    """The limits of each list and value, and the way in which the text of others is written."""
 
     rows: int
     """Entries of each list."""
@@ -53,7 +53,8 @@ COMMENT_LIMITS: Final = (
 SHORT: Final = PageLimits(
     rows=10, width=400, names=10, moves=40, standings=5, for_comment=False, plain=printable
 )
-"""For a terminal. Moves are what most people look for, so more of them are shown."""
+"""Limits for a terminal. Moves are the part that most people look for, so more of them are
+shown."""
 WHOLE: Final = PageLimits(
     rows=1_000_000,
     width=2_000,
@@ -63,4 +64,4 @@ WHOLE: Final = PageLimits(
     for_comment=False,
     plain=printable,
 )
-"""For a terminal with --all."""
+"""Limits for a terminal with --all."""

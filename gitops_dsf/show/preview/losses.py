@@ -16,7 +16,7 @@ MAX_LINES: Final = 10
 
 
 def loss_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
-    """What the change makes worse or better; nothing if it does neither."""
+    """The losses that the change makes worse or better; empty if there are none."""
     if comparison.losses is UNSET:
         return
     lines = list(loss_change_lines(comparison.losses))

@@ -1,4 +1,4 @@
-"""Maintenance in words: when a window is open, who leaves when and whereto, and who stays."""
+"""Maintenance in words: when a window is open, which applications leave, and which stay."""
 
 from collections.abc import Collection, Iterator
 from typing import Final
@@ -82,7 +82,7 @@ def maintenance_lines(window: MaintenanceChange, *, max_names: int) -> Iterator[
         yield f"{minute}: {moves}" if day == first_day else f"{day} {minute}: {moves}"
     if not window.complete:
         yield "... and more"
-    # Only a drain asks applications to leave, so only then somebody can be left behind.
+    # Only a drain asks applications to leave, so only then can one be left behind.
     if window.action is not MaintenanceAction.DRAIN:
         return
     if window.late:
@@ -100,12 +100,12 @@ def maintenance_lines(window: MaintenanceChange, *, max_names: int) -> Iterator[
 
 
 def _effect_text(window: MaintenanceChange) -> str:
-    """What follows from a window; empty if a window that is removed was not open."""
+    """The consequences of a window; empty if a window that is removed was not open."""
     if window.change is ChangeKind.REMOVED:
         return "it ends with the change" if window.state == "open" else ""
     if window.state == "past":
         return "the window is past, so it does nothing"
-    # Without data of a hub nobody knows which decisions the clusters are in.
+    # Without data of a hub it is unknown which decisions the clusters are in.
     if window.stays is None:
         return "which applications it concerns is unknown"
     if window.action is MaintenanceAction.CORDON:

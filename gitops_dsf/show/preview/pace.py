@@ -1,4 +1,4 @@
-"""Paced moves in words: waves, what a change does to them, and where applications would go."""
+"""Paced moves in words: waves, the effect of a change on them, and the targets of applications."""
 
 from collections.abc import Iterable, Iterator
 from math import ceil

@@ -23,7 +23,7 @@ from gitops_dsf.wording import plural
 MARKER: Final = "<!-- gitops-dsf-preview -->"
 """First line of every comment, by which a pipeline finds the comment that it edits."""
 MAX_CHARACTERS: Final = 65_000
-"""Of a comment. GitHub takes 65,536, and a pipeline may add a few words."""
+"""Upper limit of a comment. GitHub takes 65,536, and a pipeline may add a few words."""
 _COLLAPSED: Final = re.compile(r"<details><summary>(.*)</summary>")
 _EMPTY_LINES: Final = re.compile(r"\n{3,}")
 _CUT_OFF: Final = "\n\n...cut off: this preview is longer than a comment may be.\n"
@@ -35,7 +35,7 @@ def preview_comment(preview: Preview, *, evidence: str) -> str:
     `evidence` says which data the moves are computed from.
     """
     for limits in COMMENT_LIMITS:
-        # Written anew for each limit: how long escaped text is cannot be known before.
+        # The text is written again for each limit: the length of escaped text is not known before.
         comment = "\n".join((MARKER, *_lines(preview, evidence, limits))) + "\n"
         if len(comment) <= MAX_CHARACTERS:
             return comment
@@ -48,7 +48,7 @@ def preview_text(preview: Preview, *, evidence: str, everything: bool) -> str:
     limits = WHOLE if everything else SHORT
     text = ""
     for line in _lines(preview, evidence, limits):
-        # What is collapsed in a comment is open in a terminal.
+        # Sections that are collapsed in a comment are open in a terminal.
         if line != "</details>":
             text += _COLLAPSED.sub(r"#### \1", line) + "\n"
     return _EMPTY_LINES.sub("\n\n", text)
@@ -63,7 +63,8 @@ def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]
     yield from _errors("head", preview.head_errors, limits)
     comparison = preview.comparison
     if comparison is not None:
-        # What people decide by comes first, then what they must read. The rest is there to open.
+        # The facts for the decision come first, then those that must be read. The rest is there to
+        # open.
         evidence += raw_score_text(preview.raw_scores)
         yield from first_screen(preview, comparison, evidence, limits)
     yield f"\nCompared: {limits.plain(preview.head)} with {code(preview.base)}"

@@ -1,4 +1,4 @@
-"""Where the raw scores of a preview are from, how old they are, and what is missing."""
+"""The raw scores of a preview in words: their store, their age, and those that are missing."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ MAX_SCORERS: Final = 5
 
 
 def raw_score_text(source: RawScoreSource | UnsetType) -> str:
-    """What follows the line about the data of the hub; empty if no store was asked."""
+    """The text after the line about the data of the hub; empty if no store was asked."""
     if source is UNSET:
         return ""
     text = ""

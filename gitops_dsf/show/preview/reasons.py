@@ -1,4 +1,4 @@
-"""The sentences of reasons why decisions change, which texts and JSON output have alike."""
+"""The sentences of reasons why decisions change, the same in texts and in JSON output."""
 
 from collections.abc import Iterable
 from typing import assert_never

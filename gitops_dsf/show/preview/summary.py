@@ -21,7 +21,7 @@ _TITLES: Final = {
 
 
 def object_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
-    """How many objects of each kind come, go and change, and which clusters."""
+    """The number of objects of each kind that are added, removed or changed, and the clusters."""
     yield from folded("Objects and clusters", _lines(comparison.summary, limits))
 
 

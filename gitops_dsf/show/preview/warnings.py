@@ -1,4 +1,8 @@
-"""The sentences of warnings for reviewers, which texts and JSON output have alike."""
+"""The sentences of warnings for reviewers, the same in texts and in JSON output.
+
+`gitops_dsf.views.preview.warnings` finds the warnings, as values. A sentence says what the change
+does, and what to do about it.
+"""
 
 from typing import assert_never
 

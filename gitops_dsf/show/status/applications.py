@@ -1,4 +1,4 @@
-"""Applications: where they run, and of those that move the state of every copy."""
+"""Applications: their clusters, and the state of every copy of those that move."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -15,7 +15,7 @@ def application_lines(views: Sequence[ApplicationView], *, everything: bool) -> 
     if not views:
         yield "  none"
         return
-    # Not known counts as not so: it may be the one that somebody is looking for.
+    # An unknown state counts as not decided: it may be the one that the user is looking for.
     ordered = sorted(views, key=lambda view: (bool(view.as_decided), view.name))
     visible = ordered if everything else ordered[:MAX_ROWS]
     for view in visible:
@@ -61,7 +61,7 @@ def copy_text(copy: Copy, view: ApplicationView) -> str:
 
 
 def _waiting(copy: Copy, view: ApplicationView) -> str:
-    """Why an old copy is still there: as the reconciler reports, or else by the strategy."""
+    """The reason why an old copy is still there: the reconciler's, or else by the strategy."""
     wait = copy.wait
     # The program that waits knows the reason. What the strategy says is only what it should do.
     if wait is not None:
@@ -83,7 +83,7 @@ def _waiting(copy: Copy, view: ApplicationView) -> str:
 
 
 def _are_new_copies_ready(view: ApplicationView) -> bool:
-    """Whether there are new copies, and all of them are as the reconciler wants them."""
+    """Whether there are new copies that all meet the conditions of the reconciler."""
     is_ready = False
     for copy in view.copies:
         if copy.standing in {CopyState.RUNNING, CopyState.STARTING}:

@@ -1,4 +1,4 @@
-"""Drains: which clusters are being emptied for maintenance, and who is left on them."""
+"""Drains: the clusters that are being emptied for maintenance, and applications left on them."""
 
 from collections.abc import Sequence
 from typing import Final

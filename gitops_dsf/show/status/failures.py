@@ -1,4 +1,4 @@
-"""Why scorers give no scores on some clusters, as the agents there say."""
+"""Reasons why scorers give no scores on some clusters, as the agents there report them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

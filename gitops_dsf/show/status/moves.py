@@ -1,4 +1,4 @@
-"""The queue of paced moves: drains, what is under way, what waits for what, and what is held."""
+"""The queue of paced moves: drains, moves under way, waiting moves with reasons, and holds."""
 
 from collections.abc import Iterator
 from typing import Final

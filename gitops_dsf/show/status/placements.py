@@ -1,4 +1,4 @@
-"""Placements: what they decide, what would change that, and why a better cluster stays out."""
+"""Placements: their decisions, scores that would flip them, and better clusters that stay out."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -87,7 +87,7 @@ def ordered_cluster_text(ordered: OrderedCluster) -> str:
 
 
 def lead_text(lead: Lead) -> str:
-    """Why a cluster that is better by its scores stays out, and by how much it is better."""
+    """The reason why a cluster that is better by its scores stays out, and its lead."""
     return (
         f"{lead.cluster} leads {lead.over} by {lead.points:g} points of the mean score; the"
         f" stickiness is {lead.stickiness:g}, so it stays on {lead.over}"

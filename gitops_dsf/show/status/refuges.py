@@ -1,4 +1,4 @@
-"""Refuges: where the applications of each cluster would go if it failed."""
+"""Refuges: the targets of each cluster's applications if the cluster failed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

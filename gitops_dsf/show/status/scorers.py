@@ -1,4 +1,4 @@
-"""Scorers: one row for each, with its health, its scores by state, and what they amount to."""
+"""Scorers: one row for each, with its health, its scores by state, and a summary."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -32,7 +32,7 @@ def scorer_lines(views: Sequence[ScorerView], *, everything: bool) -> Iterator[s
     yield from _table(visible).splitlines()
     for view in visible:
         # An agent publishes defaultScore for a cluster without a series, and the published score
-        # does not tell. So nobody can say which of the two it is.
+        # does not show that. So it is unknown which of the two it is.
         if view.at_default:
             yield (
                 f"  {view.scorer.name}: {plural(view.at_default, 'score')} at defaultScore"
@@ -106,7 +106,7 @@ def health_text(view: ScorerView) -> str:
 
 
 def config_text(view: ScorerView) -> str:
-    """Whether /config says what was accepted.
+    """Whether /config still has the accepted content.
 
     A scorer in mode None, or without an API, has no /config.
     """

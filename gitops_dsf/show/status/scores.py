@@ -1,6 +1,6 @@
-"""Single scores and their age: a matrix of scorers by clusters, a list, or only what is not fresh.
+"""Single scores and their age: a matrix of scorers by clusters, a list, or only unusual ones.
 
-Which of these depends on what fits on a screen. A fleet has hundreds of thousands of scores.
+The form depends on the size of the screen. A fleet has hundreds of thousands of scores.
 """
 
 from collections.abc import Iterator, Sequence
@@ -75,7 +75,7 @@ def _matrix(views: Sequence[ScorerView], clusters: Sequence[str]) -> str:
 
 
 def _list(views: Sequence[ScorerView]) -> str:
-    """One row for each score, because a matrix of so many scorers is wider than any terminal."""
+    """One row for each score, because a matrix of many scorers is wider than any terminal."""
     rows: list[list[str]] = []
     for view in views:
         for cell in view.cells():

@@ -1,4 +1,4 @@
-"""Moves that are being verified: what their checks measure, and for how long it has been so."""
+"""Moves that are being verified: the values that their checks measure, and for how long."""
 
 from gitops_dsf.hub.times import age_text
 from gitops_dsf.views.status.verification import CheckView, VerificationView
@@ -22,7 +22,7 @@ def verifying_text(view: VerificationView) -> str:
 
 
 def check_state_text(check: CheckView) -> str:
-    """Formats `84 of at least 80 for 4 of 10 min (slo)`, or why that cannot be told yet."""
+    """Formats `84 of at least 80 for 4 of 10 min (slo)`, or the reason why this is unknown yet."""
     name = prioritizer_text(check.score)
     if check.counts_from is not None:
         return f"measured from {check.counts_from} ({name})"

@@ -1,1 +1,1 @@
-"""Finds what is wrong on a hub, and the command that fixes it. Pure: facts in, findings out."""
+"""Finds problems on a hub, and the commands that fix them. Pure: facts in, findings out."""

@@ -1,4 +1,4 @@
-"""Every check (docs/operate/status.md has a row for each), and running them."""
+"""Every check of `doctor` (docs/operate/status.md has a row for each), and the runner of them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -120,7 +120,7 @@ CHECKS: Final = (
     Check("multikueue-configs", kueue.configs, _JOBS),
     Check("reconciler", reconciler.reconciler, (FactSource.LEASES,), ours=True),
 )
-"""In order of dependency: an earlier failure is often the cause of a later one."""
+"""The checks in order of dependency: an earlier failure is often the cause of a later one."""
 
 
 def examine(facts: DoctorFacts, checks: Iterable[Check] = CHECKS) -> tuple[DoctorFinding, ...]:

@@ -1,7 +1,8 @@
-"""What the checks judge: the objects of a hub at one moment, and the commands for this hub.
+"""Facts for the checks: the objects of a hub at one moment, and the commands for this hub.
 
-A check names what it needs. If that could not be read, `examine` reports the check as unknown and
-does not run it. So a check may treat a source that has no object as one that was read and is empty.
+A check names the sources that it needs. If one could not be read, `examine` reports the check as
+unknown and does not run it. So a check may treat a source that has no object as one that was read
+and is empty.
 """
 
 import shlex
@@ -19,7 +20,7 @@ from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 
 
 class FactSource(StrEnum):
-    """What is read for the checks, besides the parts of the status view (HubPart)."""
+    """A source of facts for the checks, besides the parts of the status view (HubPart)."""
 
     CLUSTER_MANAGERS = "ClusterManagers"
     OCM_DEPLOYMENTS = "Deployments in open-cluster-management-hub"
@@ -63,7 +64,7 @@ MAX_COMMANDS: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorFacts:
-    """What was read of a hub, and the commands for it."""
+    """The objects that were read of a hub, and the commands for it."""
 
     kubectl: tuple[str, ...]
     """The words that a kubectl command for this hub starts with."""
@@ -87,7 +88,7 @@ class DoctorFacts:
         return next(iter(self.of(source)), None)
 
     def missing(self, need: Need) -> Unread | None:
-        """Why something was not read; None if it was."""
+        """The reason why something was not read; None if it was."""
         content = self.inputs.unread.get(need) if isinstance(need, HubPart) else self.sources[need]
         return content if isinstance(content, Unread) else None
 
@@ -101,8 +102,8 @@ class DoctorFacts:
         """Whether the hub refused to show something that a check needs, optional sources aside."""
         for need in (*HubPart, *FactSource):
             unread = self.missing(need)
-            # What the hub does not serve, such as an add-on that is not installed, is a fact and no
-            # refusal.
+            # A kind that the hub does not serve, as of an add-on that is not installed, is a fact
+            # and no refusal.
             if need not in OPTIONAL and unread is not None and unread.refused:
                 return True
         return False

@@ -18,7 +18,7 @@ class State(StrEnum):
     """It could not be checked: a permission is missing, or the hub does not show it."""
 
 
-# What could not be checked may be wrong, so it stands before what is certainly fine.
+# A part that could not be checked may be wrong, so it stands before one that is certainly fine.
 WORST_FIRST: Final = (State.ERROR, State.WARNING, State.UNKNOWN, State.OK)
 MOVES_STOPPED: Final = "moves-stopped"
 """The check whether the fleet stopped its moves. What it finds holds every application."""
@@ -58,7 +58,7 @@ class DoctorOutput(Struct):
 
 
 def ok(message: str) -> DoctorFinding:
-    """What a check reports if nothing is wrong.
+    """The finding of a check if nothing is wrong.
 
     It is dropped if the check has other findings.
     """

@@ -1,4 +1,4 @@
-"""Merging the findings of a check that differ only in the cluster.
+"""Merges the findings of a check that differ only in the cluster.
 
 In a fleet of thousands a cause such as an expired certificate makes the same finding on every
 cluster. One finding then names the first clusters and counts the others.
@@ -17,7 +17,7 @@ MAX_FINDINGS: Final = 10
 """Findings about clusters that one check has at most. One more counts the others."""
 LATER: Final = "fix these first and run doctor again; gitops-dsf status --all shows every score"
 _MAX_NAMED: Final = 5
-"""How many clusters a finding names besides the first."""
+"""The number of clusters that a finding names besides the first."""
 _MARK: Final = "\0"
 """Stands for the cluster in a text that is compared."""
 _WORD: Final = re.compile(r"\w+(?:[.-]+\w+)*")

@@ -1,4 +1,4 @@
-"""Reading objects of a hub that have no model of ours: names, conditions, containers, versions."""
+"""Reads objects of a hub that have no model of ours: names, conditions, containers, versions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final

@@ -22,7 +22,7 @@ Manifest = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class AppliedObjects:
-    """What Argo CD applies of one fleet. It is never changed."""
+    """The objects of one fleet that Argo CD applies. They are never changed."""
 
     fleet: CheckedFleet
 
@@ -86,10 +86,10 @@ class AppliedObjects:
 
     @cached_property
     def assumed_bindings(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
-        """By Placement, the bindings that it needs and the repository does not render.
+        """The bindings that each Placement needs and the repository does not render.
 
-        The hub may have them: somebody else keeps them. A Placement that lists no sets uses every
-        set that is bound in its namespace. Where none is rendered there, any set may be.
+        The hub may have them from other owners. A Placement that lists no sets uses every set that
+        is bound in its namespace. Where none is rendered there, any set may be.
         """
         bound_namespaces = {namespace for namespace, _ in self.bindings}
         # OCM creates the built-in sets itself, so they need no declaration.
@@ -113,7 +113,7 @@ class AppliedObjects:
 
 @lru_cache(maxsize=4)
 def applied(fleet: CheckedFleet) -> AppliedObjects:
-    """What Argo CD applies of a fleet.
+    """The objects of a fleet that Argo CD applies.
 
     Base and head of a preview are remembered, and two more for programs that compare several.
     """

@@ -1,4 +1,4 @@
-"""Compares two repositories on what is known of a hub, and computes what the change does.
+"""Compares two repositories with the known facts about a hub, and computes the change's effects.
 
 Nothing is read and nothing is written here. A section of a preview is one field of `Comparison`: a
 module of this package computes its value, and `gitops_dsf.show.preview` writes it. A field that may
@@ -49,7 +49,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     sources: tuple[SourceChange, ...]
     """Settings, ScoredApplications and ScoredPlacements as people write them."""
     placements: tuple[PlacementChange, ...]
-    """What is rendered for them, and raw Placements."""
+    """Rendered Placements that change, and raw ones."""
     bindings: tuple[SourceChange, ...]
     """ManagedClusterSetBindings that are rendered for them, or written by hand, and come or go."""
     moves: tuple[DecisionMove, ...] | None
@@ -63,11 +63,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     refuges: tuple[Failover, ...] | UnsetType = UNSET
     maintenance: tuple[MaintenanceChange, ...] | UnsetType = UNSET
     losses: tuple[LossChange, ...] | UnsetType = UNSET
-    """What becomes worse or better if one cluster is lost; absent if nothing does."""
+    """The losses of one cluster that become worse or better; absent if none does."""
     new_hosts: tuple[NewHost, ...] | UnsetType = field(default=UNSET, name="newHosts")
     """Hosts that nothing named before; absent if there is none."""
     verification: VerificationChange | UnsetType = UNSET
-    """What becomes of the verification of moves; absent if nothing does."""
+    """Changes of the verification of moves; absent if there are none."""
     job_orders: tuple[JobOrderChange, ...] | UnsetType = field(default=UNSET, name="jobOrders")
     """Other orders of clusters for Kueue's jobs; absent if there is none."""
     multi_kueue: MultiKueueChange | UnsetType = field(default=UNSET, name="multiKueue")
@@ -92,12 +92,12 @@ class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
     comparison: Comparison | None
     """None if one of the sides is invalid."""
     raw_scores: RawScoreSource | UnsetType = UNSET
-    """What a metric store was asked; absent without a store, and if there was nothing to ask."""
+    """The metric store that was asked; absent without a store, and if there was nothing to ask."""
 
 
 def differs(comparison: Comparison | None) -> bool:
     """Whether a change has any effect, or its effect is unknown."""
-    # A side with errors counts as a difference: nobody knows what it does.
+    # A side with errors counts as a difference: its effects are unknown.
     if comparison is None or comparison.summary.any:
         return True
     return bool(comparison.scorers or comparison.placements or comparison.moves)
@@ -179,7 +179,7 @@ def _pending(pairs: tuple[VerdictPair, ...], snapshot: Snapshot) -> tuple[str, .
     Those without a decision are left out: OCM has not scheduled them yet.
     """
     now = decided(snapshot.decisions)
-    # Named apart, so that nobody takes them for effects of the change.
+    # They are named apart, so that they are not taken for effects of the change.
     pending: list[str] = []
     for pair in pairs:
         if pair.before and now.get(pair.placement, pair.before.chosen) != pair.before.chosen:

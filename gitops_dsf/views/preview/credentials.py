@@ -1,4 +1,4 @@
-"""The credentials that the scorers of a fleet send, and to which hosts."""
+"""The credentials that the scorers of a fleet send, and the hosts that receive them."""
 
 from msgspec import Struct
 
@@ -20,7 +20,7 @@ class CredentialSent(Struct, frozen=True, kw_only=True):
 
 
 def credentials_of(scorer: EffectiveScorer | None, fleet: CheckedFleet | None) -> tuple[Sent, ...]:
-    """What a scorer of a fleet sends, and the reconciler for it, each once."""
+    """The credentials that a scorer of a fleet sends, and the reconciler for it, each once."""
     if scorer is None or fleet is None:
         return ()
     used: list[Sent] = []
@@ -42,7 +42,7 @@ def newly_sent(
     base: CheckedFleet | None,
     head: CheckedFleet,
 ) -> tuple[CredentialSent, ...]:
-    """What a scorer sends only after a change, sorted."""
+    """The credentials that a scorer sends only after a change, sorted."""
     sent_before = frozenset(credentials_of(before, base))
     sent: list[CredentialSent] = []
     for credential in sorted(credentials_of(after, head)):

@@ -1,4 +1,4 @@
-"""What a change does to objects as people write them, to rendered Placements, and to bindings.
+"""Changes of objects as people write them, of rendered Placements, and of bindings.
 
 Objects that change alike share one entry: turning on a pace edits thousands of Placements in the
 same way, and a reader wants to see that once.
@@ -36,13 +36,13 @@ _RANKING_FIELDS: Final = re.compile(
 )
 """Paths of fields that say which clusters an application may use, and how they are ranked."""
 PACE_FIELD: Final = f"metadata.annotations.{PACE_ANNOTATION}"
-"""What a paced Placement has, and no other one."""
+"""The field that every paced Placement has, and no other one."""
 _METADATA_FIELDS: Final = ("annotations", "labels")
 _ITSELF: Final = "NAMESPACE/NAME"
 """Stands for the name of the object that is edited."""
 
 _Contents = Mapping[tuple[str, str], Mapping[str, Any]]
-"""What is compared of objects, by kind and name."""
+"""The compared contents of objects, by kind and name."""
 
 
 class SourceChange(Struct, frozen=True, kw_only=True):
@@ -74,10 +74,10 @@ class PlacementChange(Struct, frozen=True, kw_only=True):
 
 
 def source_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[SourceChange, ...]:
-    """What differs as people write it, by kind and name, with equal edits in one entry.
+    """Changes as people write them, by kind and name, with equal edits in one entry.
 
-    Bindings that come and go are left out: `binding_changes` names them, also those that nobody
-    wrote.
+    Bindings that are added or removed are left out: `binding_changes` names them, including those
+    that are only rendered.
     """
     changes = _changes(_written(base), _written(head), shown_if_new=_is_shown_if_new)
     return grouped(filter(_is_written_change, changes))
@@ -123,7 +123,7 @@ def grouped(changes: Iterable[SourceChange]) -> tuple[SourceChange, ...]:
 
 
 def _is_written_change(change: SourceChange) -> bool:
-    """Whether it is more than a binding that comes or goes.
+    """Whether it is more than a binding that is added or removed.
 
     A binding that people wrote may still get other labels or annotations.
     """
@@ -170,7 +170,7 @@ def _without_revision(annotation: Any) -> Any:  # noqa: ANN401 - whatever a fiel
 def _changes(
     before: _Contents, after: _Contents, *, shown_if_new: Callable[[FieldChange], bool]
 ) -> Iterator[SourceChange]:
-    """What differs, by kind and name. `shown_if_new` chooses the fields of a new object."""
+    """The changes, by kind and name. `shown_if_new` chooses the fields of a new object."""
     for kind, name in sorted({*before, *after}):
         old = before.get((kind, name))
         new = after.get((kind, name))

@@ -1,7 +1,7 @@
-"""Where applications would go when a cluster fails, and what a change does to that.
+"""Targets of applications when a cluster fails, and the effect of a change on them.
 
 The reconciler plans a refuge for each paced Placement and publishes it as an item of a score. A
-preview plans them anew with the same rules. Numbers stand in for scores that are not known yet
+preview plans them again with the same rules. Placeholders stand in for scores that are unknown yet
 (`NextScores.scores`).
 """
 
@@ -32,7 +32,7 @@ class RefugeChange(Struct, frozen=True, kw_only=True, rename={"target": "to"}):
 
 
 class Failover(Struct, frozen=True, kw_only=True):
-    """Where applications would go when a cluster fails, if that is somewhere else than before."""
+    """Applications that would go to another target than before when a cluster fails."""
 
     cluster: str
     moves: tuple[RefugeChange, ...]
@@ -103,7 +103,7 @@ def _changes(
     after: Mapping[str, Mapping[str, str]],
     clusters_after: Mapping[str, frozenset[str]],
 ) -> Iterator[Failover]:
-    """What differs, by the cluster that would fail.
+    """The changes, by the cluster that would fail.
 
     An application that the change itself moves away from a cluster is not named there: it no longer
     leaves that cluster when it fails.

@@ -1,4 +1,4 @@
-"""What differs between two versions of an object, field by field."""
+"""Differences between two versions of an object, field by field."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -10,7 +10,7 @@ from gitops_dsf.repository.model.base import Metadata
 
 
 class ChangeKind(StrEnum):
-    """What happened to an object."""
+    """Whether an object is added, removed or changed."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -18,7 +18,7 @@ class ChangeKind(StrEnum):
 
     @classmethod
     def of(cls, before: object | None, after: object | None) -> "ChangeKind":
-        """What happened to an object of which at least one version exists."""
+        """The kind of change of an object of which at least one version exists."""
         if before is None:
             return cls.ADDED
         return cls.REMOVED if after is None else cls.CHANGED
@@ -66,7 +66,8 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
         for key, child in value.items():
             yield from _leaves(child, _inside(path, key))
     elif _is_list_of_objects(value):
-        # By name and not by index: an entry that is added in front would change all others.
+        # Items are matched by name and not by index: an entry that is added in front would change
+        # all others.
         titles = list(map(_title, value))
         for index, child in enumerate(value):
             # The title is unique, or one object of the list would hide another.
@@ -88,7 +89,7 @@ def _is_list_of_objects(value: Any) -> bool:  # noqa: ANN401 - whatever an objec
 
 
 def _title(child: Mapping[str, Any]) -> str:
-    """How people call an object of a list; empty if it has no name.
+    """The name that people use for an object of a list; empty if it has none.
 
     It is a prioritizer's score, a score that ranks, a toleration's key, or a name. So an object
     that moves to another place of its list is found again.

@@ -1,8 +1,8 @@
 """The hub that a checked fleet leads to, once Argo CD applied it.
 
-Where both know something: Placements and bindings are those of the repository. Labels, taints,
-claims and resources of a cluster are as the hub has them, field by field, because OCM reads those.
-Clusters that only one side knows are in it, too.
+Where repository and hub both have an object, Placements and bindings are those of the repository.
+Labels, taints, claims and resources of a cluster are as the hub has them, field by field, because
+OCM reads those. Clusters that only one side has are in it, too.
 
 Without a snapshot the state has no scores and no decisions: only the filters of a Placement can be
 simulated on it.
@@ -87,8 +87,8 @@ def _bindings(
     rendered = applied(fleet).bindings
     on_hub = known_bindings(snapshot)
     if on_hub is None:
-        # Nobody read the hub. Others may keep these bindings there, and a preview must not say that
-        # Placements have no cluster because of that.
+        # The hub was not read. Others may keep these bindings there, and a preview must not say
+        # that Placements have no cluster because of that.
         return rendered.union(*applied(fleet).assumed_bindings.values())
     if base is None:
         return rendered | on_hub
@@ -119,7 +119,7 @@ def _merged(cluster: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.Ma
 
 
 def _overridden(written: Struct | None, known: Struct | None) -> Any:  # noqa: ANN401 - of the type of both
-    """What the hub knows; where it knows nothing, what is written."""
+    """The values of the hub; where it has none, those of the repository."""
     # A snapshot may leave parts out. What is absent there is not known, and what is empty is empty.
     if known is None:
         return written

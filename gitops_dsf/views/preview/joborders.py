@@ -1,4 +1,4 @@
-"""What a change does to the order in which Kueue offers jobs to clusters.
+"""Effects of a change on the order in which Kueue offers jobs to clusters.
 
 A preview does not know the MultiKueueConfigs of a hub. So the order before a change is the one that
 the scores ask for, and the one after it follows from there: a cluster overtakes another one only by
@@ -30,7 +30,7 @@ class JobOrderChange(Struct, frozen=True, kw_only=True):
     after: tuple[OrderedCluster, ...] | None
     """None if the Placement does not order it any more, or if the order is open."""
     open: bool
-    """Whether only the next run of a changed scorer tells the order."""
+    """Whether the order is unknown until the next run of a changed scorer."""
 
 
 class MultiKueueChange(Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class MultiKueueChange(Struct, frozen=True, kw_only=True):
 
 
 def multi_kueue_change(base: CheckedFleet | None, head: CheckedFleet) -> MultiKueueChange | None:
-    """What the repository says of MultiKueueConfigs; None if that stays.
+    """The changes of MultiKueueConfigs in the repository; None if there are none.
 
     It needs no scores, so it is known also where `job_order_changes` are not.
     """
@@ -83,7 +83,7 @@ def _changes(
             after=None,
             open=False,
         )
-        # What follows is about the other config, which had no order before.
+        # The following is about the other config, which had no order before.
         before = None
     if after is None:
         return
@@ -117,7 +117,7 @@ def _eligible(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _is_open(verdict: Verdict, unknown: UnknownScores) -> bool:
-    """Whether a score that could change the order is not known."""
+    """Whether a score that could change the order is unknown."""
     order = readable_order(verdict.source)
     if order is None:
         return False

@@ -1,6 +1,6 @@
-"""What a change does to the loss of any one cluster: who would have nowhere to go, what overloads.
+"""Effects of a change on the loss of any one cluster: missing targets and overloaded clusters.
 
-Guarantees: both sides are computed by the same rules and for the same clusters, after the moves
+Guaranteed: both sides are computed by the same rules and for the same clusters, after the moves
 that each of them makes. Not guaranteed: overloads by scores that the change makes unknown, and the
 clusters with the fewest applications of a large fleet. They are left out.
 """
@@ -18,13 +18,13 @@ from gitops_dsf.views.preview.transition import Transition
 
 
 class LossChange(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a change makes worse or better if one cluster is lost."""
+    """The consequences of one lost cluster that a change makes worse or better."""
 
     cluster: str
     homeless: tuple[str, ...]
     """Placements that would have nowhere to go, and that had before or were not on it."""
     homeless_before: int
-    """How many had nowhere to go before."""
+    """The number of applications that had no target before."""
     housed: tuple[str, ...]
     """Placements that had nowhere to go before, and that would have now."""
     overloads: tuple[OverloadedScore, ...]
@@ -40,7 +40,7 @@ class _Score(NamedTuple):
 
 
 def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossChange]:
-    """What becomes worse or better, by the cluster that would be lost."""
+    """The effects of a change, by the cluster that would be lost."""
     # Both sides leave out what only one side knows, or the change would seem to mend or break it.
     known_scores = transition.known_scores
     now = transition.now
@@ -48,8 +48,9 @@ def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossCha
     # publishes the others within a minute.
     state_after = with_refuges(transition.after, plans.after, keep=False)
     after = ClusterLosses(transition.head, state_after, now=now, known=known_scores)
-    # Of many clusters some are left out, and each side may have others. So a cluster that one side
-    # chooses is computed on both: else all its homeless applications would seem to be new.
+    # If there are many clusters, some are left out, and each side may have others. So a cluster
+    # that one side chooses is computed on both: else all its homeless applications would seem to be
+    # new.
     chosen = set(after.most_occupied())
     before: ClusterLosses | None = None
     if transition.base is not None and transition.base_state is not None:

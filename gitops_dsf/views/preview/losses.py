@@ -1,13 +1,13 @@
-"""Where applications would go if clusters were lost, and which of them would have nowhere to go.
+"""The loss of clusters: targets of their applications, and applications without a target.
 
 OCM taints a cluster that it cannot reach, and each Placement leaves it. A paced one goes to its
 refuge, any other to the best cluster by its scores. So the simulator decides on the hub with that
 taint, after the moves that OCM would make anyway, as if every `tolerationSeconds` had run out.
 
-A drain is a loss with notice: the same class says who has nowhere to go and what overloads, while
-the pace decides when each application leaves, and so whereto (`windoweffects`).
+A drain is a loss with notice: the same class finds missing targets and overloads, while the pace
+decides when each application leaves, and so its target (`windoweffects`).
 
-Guarantees: the decisions are those of OCM, with the reconciler running or not. Not guaranteed: that
+Guaranteed: the decisions are those of OCM, with the reconciler running or not. Not guaranteed: that
 the scores are still these when a cluster is lost. The load of arrivals is the demand that people
 wrote: OCM does not see it, so several applications may go to one cluster and ask for more than it
 has left.
@@ -48,7 +48,7 @@ Way = Literal["refuge", "scores"]
 
 
 class Departure(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
-    """What becomes of one Placement on a lost cluster."""
+    """The departure of one Placement from a lost cluster."""
 
     placement: str
     """`namespace/name`."""
@@ -59,13 +59,13 @@ class Departure(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
     stays: tuple[str, ...]
     """Lost clusters on which its decision stays: it tolerates the loss, or OCM decides nothing."""
     missing: int
-    """For how many of the clusters that it leaves there is no other one."""
+    """The number of clusters that it leaves without another one."""
     by: Way | None
-    """What chose the target; None without one."""
+    """The way in which the target was chosen; None without one."""
 
     @property
     def is_homeless(self) -> bool:
-        """Whether it has nowhere to go for one of its clusters."""
+        """Whether there is no target for one of its clusters."""
         return self.missing > 0
 
 
@@ -81,11 +81,11 @@ class OverloadedScore(Struct, frozen=True, kw_only=True):
     demand: int
     """The sum of what the arriving applications demand."""
     placements: tuple[str, ...]
-    """Those that arrive and demand something, sorted."""
+    """The Placements that arrive and demand something, sorted."""
 
 
 class Loss(Struct, frozen=True, kw_only=True):
-    """What follows if these clusters are lost together."""
+    """The consequences if these clusters are lost together."""
 
     clusters: tuple[str, ...]
     departures: tuple[Departure, ...]
@@ -102,9 +102,9 @@ class Losses(NamedTuple):
     """The loss of each single cluster."""
 
     losses: tuple[Loss, ...]
-    """By name of the cluster."""
+    """Losses by name of the cluster."""
     left_out: int
-    """How many more clusters have applications. Their loss was not computed."""
+    """The number of other clusters with applications, whose loss was not computed."""
 
 
 class _RankedScore(NamedTuple):
@@ -123,7 +123,7 @@ class _Target(NamedTuple):
 
 
 class _Demand(NamedTuple):
-    """What an application takes of one score where it runs."""
+    """The points of one score that an application takes where it runs."""
 
     score: _RankedScore
     points: int
@@ -139,7 +139,7 @@ def with_refuges(state: HubState, refuges: Refuges, *, keep: bool) -> HubState:
 
 
 def losses_of_each(fleet: CheckedFleet, state: HubState, *, now: datetime) -> Losses:
-    """What the loss of each single cluster does, for clusters with an application."""
+    """The loss of each single cluster with an application."""
     hub = ClusterLosses(fleet, state, now=now, known=None)
     chosen = hub.most_occupied()
     losses: list[Loss] = []
@@ -151,7 +151,7 @@ def losses_of_each(fleet: CheckedFleet, state: HubState, *, now: datetime) -> Lo
 def loss_of(
     fleet: CheckedFleet, state: HubState, clusters: Iterable[str], *, now: datetime
 ) -> Loss:
-    """What follows if these clusters are lost together."""
+    """The consequences if these clusters are lost together."""
     return ClusterLosses(fleet, state, now=now, known=None).loss_of(frozenset(clusters))
 
 
@@ -180,7 +180,7 @@ class ClusterLosses:
         self._clusters_of: dict[str, frozenset[str]] = {}
         self._placements_on: defaultdict[str, list[str]] = defaultdict(list)
         for key, clusters in decided(state.decisions.values()).items():
-            # Placements of others are left as well, and nobody can change that in this repository.
+            # Placements of other owners are left as well, and cannot be changed in this repository.
             if key in rendered:
                 self._clusters_of[key] = frozenset(clusters)
                 for cluster in clusters:
@@ -207,7 +207,7 @@ class ClusterLosses:
         for cluster, keys in self._placements_on.items():
             simulated = 0
             for key in keys:
-                # Those on all eligible clusters only lose one, which needs no simulation.
+                # Placements on all eligible clusters only lose one, which needs no simulation.
                 simulated += not self._takes_all(key)
             counts.append((cluster, simulated))
         return sorted(counts, key=lambda count: (-count[1], count[0]))
@@ -230,11 +230,12 @@ class ClusterLosses:
         return self._all_taken[key]
 
     def loss_of(self, lost: frozenset[str]) -> Loss:
-        """What follows if these clusters are lost together."""
+        """The consequences if these clusters are lost together."""
         keys: set[str] = set()
         for cluster in lost:
             keys.update(self._placements_on.get(cluster, ()))
-        # Of a cluster without applications nothing follows, so no hub without it is built.
+        # The loss of a cluster without applications has no consequences, so no hub without it is
+        # built.
         after = self._without(lost) if keys else self._state
         departures = tuple(self.departures(keys, lost, after))
         return Loss(
@@ -246,7 +247,7 @@ class ClusterLosses:
     def departures(
         self, keys: Iterable[str], left: frozenset[str], after: HubState
     ) -> Iterator[Departure]:
-        """What becomes of these Placements on clusters that are left, by name.
+        """The departures of these Placements from lost clusters, by name.
 
         `after` is the hub with the taints by which the clusters are left.
         """
@@ -323,7 +324,7 @@ class ClusterLosses:
         value = published.get(target.score.dimension)
         if value is None:
             return None
-        # Of a score of which less is better, the room is above it.
+        # If a lower score is better, the room is above it.
         low, high = scorer.published
         return max(0, high - value if target.score.lower_is_better else value - low)
 
@@ -354,7 +355,7 @@ def _way(verdict: Verdict, target: Collection[str], items: MoveItems) -> Way | N
 
 
 def _demands(fleet: CheckedFleet) -> Mapping[str, tuple[_Demand, ...]]:
-    """What the applications of a fleet take, by Placement (`namespace/name`)."""
+    """The demands of the applications of a fleet, by Placement (`namespace/name`)."""
     by_placement = {}
     for placement in fleet.placements:
         demands = []

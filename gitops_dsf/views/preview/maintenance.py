@@ -1,4 +1,4 @@
-"""Maintenance that a change adds, alters or removes, and what it does."""
+"""Maintenance that a change adds, alters or removes, and its effects."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -24,11 +24,11 @@ WindowPhase = Literal["open", "later", "past"]
 class MaintenanceChange(WindowView, frozen=True, kw_only=True):
     """A maintenance that a change adds, alters or removes. Placements are `namespace/name`."""
 
-    # Of one that is removed, and of one that is past, nothing but the window is computed.
+    # If it is removed or past, only the window is computed.
     change: ChangeKind
     state: WindowPhase
     waves: tuple[DepartureWave, ...] = ()
-    """Those of a drain, up to the end of the window."""
+    """The waves of a drain, up to the end of the window."""
     complete: bool = True
     """Whether these are all that leave."""
     late: tuple[str, ...] = ()
@@ -36,9 +36,9 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
     held: tuple[str, ...] = ()
     """Paced Placements that wait: frozen, or on a drained cluster and without another one."""
     homeless: tuple[str, ...] = ()
-    """Those of `held` that have nowhere to go."""
+    """The applications of `held` without a target."""
     tolerant: tuple[str, ...] = ()
-    """Those of `held` that tolerate the taint of maintenance."""
+    """The applications of `held` that tolerate the taint of maintenance."""
     overloads: tuple[OverloadedScore, ...] = ()
     """Clusters that would be asked for more than they have left."""
     stays: tuple[str, ...] | None = ()
@@ -46,7 +46,7 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
 
     @property
     def frozen(self) -> tuple[str, ...]:
-        """Those of `held` that a freeze holds."""
+        """The applications of `held` that a freeze holds."""
         others = {*self.homeless, *self.tolerant}
         return tuple(key for key in self.held if key not in others)
 

@@ -1,4 +1,9 @@
-"""Placements whose decision changes: from where, to where, why, and by which scores."""
+"""Moves: Placements whose decision changes, with source, target, reason and scores.
+
+Guaranteed: a move is reported as known only if no unknown score can change it; otherwise it is
+open, with the clusters that may be selected. Not guaranteed: that the move happens like this. The
+scores are those of the snapshot, and may be others when the change is merged.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -26,7 +31,7 @@ from gitops_dsf.views.preview.verdictpairs import VerdictPair
 from gitops_dsf.views.worded import Worded
 
 Unknown = Literal["unknown"]
-"""In place of a value that cannot be known before the changed scorers have run."""
+"""The text in place of a value that is unknown before the changed scorers have run."""
 UNKNOWN: Final[Unknown] = "unknown"
 MAX_STANDINGS: Final = 3
 """Clusters that a Placement leaves, and clusters that it moves to, whose scores are in the preview.
@@ -36,7 +41,7 @@ A Placement may select hundreds.
 
 
 class MoveKind(StrEnum):
-    """What becomes of a decision."""
+    """The kind of a changed decision."""
 
     MOVE = "move"
     """It leaves clusters for others."""
@@ -59,13 +64,13 @@ class MoveKind(StrEnum):
 
 
 class WrittenPlacement(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What people wrote for a Placement: which clusters it may use, and what ranks them."""
+    """The Placement as people wrote it: the clusters that it may use, and the scores that rank."""
 
     number_of_clusters: int | None
     """None for every eligible cluster."""
     cluster_sets: tuple[str, ...]
     labels: tuple[str, ...]
-    """What clusters must have, such as `region in (eu)`."""
+    """The labels that clusters must have, such as `region in (eu)`."""
     scores: tuple[str, ...]
     """Scorers, with their weight where it is not 1, such as `cost x-2`."""
     stickiness: int
@@ -136,19 +141,17 @@ class DecisionMove(
     possible: tuple[str, ...] = ()
     """Clusters that may be selected and may not, sorted; empty if the target is known."""
     open_places: int | None = None
-    """How many of `possible` are selected.
-
-    None if the target is known, or if a predicate reads an unknown score.
-    """
+    """The number of clusters of `possible` that are selected. None if the target is known, or if a
+    predicate reads an unknown score."""
     kind: MoveKind = MoveKind.MOVE
     written: WrittenPlacement | UnsetType = UNSET
-    """Of a new Placement of a ScoredApplication or ScoredPlacement."""
+    """The written Placement, if a ScoredApplication or ScoredPlacement is new."""
     bounded: bool = True
-    """Whether all scores that decide are known, or known between bounds that are not everything."""
+    """Whether all scores that decide are known, or have known bounds that are not everything."""
 
 
 class _WeightedScore(NamedTuple):
-    """What one prioritizer gives a cluster."""
+    """The weighted score that one prioritizer gives a cluster."""
 
     weight: int | None
     """None if the Placement does not have this prioritizer."""
@@ -175,7 +178,7 @@ def moves(
         move = _move(pair, followers.get(pair.placement, ()), head)
         if move is None:
             continue
-        # Of an adopted Placement people see what it asks for in the edit; it starts nowhere.
+        # The requirements of an adopted Placement are shown in its edit; it starts nowhere.
         is_new = pair.before is None and not pair.running
         if is_new and pair.placement in resolved:
             move = structs.replace(move, written=_written(resolved[pair.placement].ranking))
@@ -184,11 +187,11 @@ def moves(
 
 
 def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> DecisionMove | None:
-    """What a Placement does; None if it certainly stays."""
+    """The move of a Placement; None if it certainly stays."""
     before = pair.running if pair.before is None else pair.before.chosen
     after = frozenset[str]() if pair.after is None else pair.after.chosen
     if pair.certainty is not None:
-        # A decision that unknown scores may change is not told, not even as the likely one.
+        # A decision that unknown scores may change is not shown, not even as the likely one.
         after = pair.certainty.certain
     if before == after and pair.is_decided:
         return None
@@ -251,7 +254,7 @@ def _kind(
 
 
 def _written(ranking: Ranking) -> WrittenPlacement:
-    """What people wrote for a Placement."""
+    """The Placement as people wrote it."""
     rules = ranking.placement
     labels: tuple[str, ...] = ()
     if rules.cluster_selector is not None:
@@ -271,7 +274,7 @@ def _score_text(score: Score) -> str:
 
 
 def _open_places(verdict: Verdict, certain: Certainty) -> int | None:
-    """How many clusters are selected beside those that certainly are."""
+    """The number of clusters that are selected beside those that certainly are."""
     if verdict.ranking is None or not certain.sums:
         return None
     return verdict.ranking.selected - len(certain.certain)
@@ -280,7 +283,7 @@ def _open_places(verdict: Verdict, certain: Certainty) -> int | None:
 def _followed_instead(
     key: str, followers: tuple[str, ...], head: CheckedFleet
 ) -> Iterator[Followed]:
-    """Which Placements the followers of a removed Placement follow from now on."""
+    """The Placements that the followers of a removed Placement follow from now on."""
     # An application that only changes its Placement is not removed.
     head_followers = applied(head).followers
     if key in head_followers:
@@ -295,7 +298,7 @@ def _followed_instead(
 
 
 def _standing(pair: VerdictPair, cluster: str, bounds: Certainty | None) -> ClusterStanding:
-    """By the weights that people wrote, also for a paced Placement."""
+    """The standing by the weights that people wrote, also for a paced Placement."""
     # The items of moves are not scores, and no reviewer can do anything with sums that hold them.
     before = None if pair.before is None else as_people_wrote(pair.before)
     after = None if pair.after is None else as_people_wrote(pair.after)
@@ -372,7 +375,7 @@ def _sum(verdict: Verdict | None, cluster: str) -> int | None:
 
 
 def _weighted_scores(verdict: Verdict | None, cluster: str) -> dict[str, _WeightedScore]:
-    """What each prioritizer gives a cluster, by name of the prioritizer."""
+    """The weighted scores of a cluster, by name of the prioritizer."""
     if verdict is None:
         return {}
     index = _index(verdict, cluster)

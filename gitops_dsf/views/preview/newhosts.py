@@ -1,4 +1,4 @@
-"""Hosts that a change names for the first time: for scorers, and for what applications deploy.
+"""Hosts that a change names for the first time, in scorers and in sources of applications.
 
 A reviewer cannot see from a diff whether a host is new to the fleet. Without a base everything is
 new, and nothing is named.

@@ -1,12 +1,12 @@
-"""The published scores after a change: as they are now, removed, bounded, or unknown.
+"""The published scores after a change: unchanged, removed, bounded, or unknown.
 
-A score stays known where the change does not touch how it is made. Where only what is published of
-its raw score changes, the present score bounds the new one (`gitops_dsf.resolve.next_score`). Where
-a metric store has the raw score, the agent's functions compute the new one from it. Else only the
-scorer's next run can tell, and the bounds are those of everything that it can publish.
+A score stays known where the change does not touch how it is made. Where only the publishing of its
+raw score changes, the present score bounds the new one (`gitops_dsf.resolve.next_score`). Where a
+metric store has the raw score, the agent's functions compute the new one from it. Else only the
+scorer's next run shows it, and the bounds are those of everything that it can publish.
 
-Not computed: what a changed source or scoring API would return, nor a changed query that no store
-was asked for.
+Not computed: the results of a changed source or scoring API, and those of a changed query that no
+store was asked for.
 """
 
 from collections.abc import Collection, Mapping
@@ -43,7 +43,7 @@ class NextScores:
     def is_bounded(self, name: str, clusters: Collection[str] | None = None) -> bool:
         """Whether present scores or raw scores bound all unknown scores of this name.
 
-        `clusters` are those that are looked at; None for all.
+        `clusters` limits the clusters; None stands for all.
         """
         for cluster, score in self.unknown.get(name, {}).items():
             if not score.bounded and (clusters is None or cluster in clusters):
@@ -137,13 +137,13 @@ def _by_raw_scores(
     resource: str,
     cluster: str,
 ) -> NextScore | None:
-    """What follows from raw scores of a store; None if it has none that are of use."""
+    """The next score by raw scores of a store; None if it has none that are of use."""
     if cluster not in shift.ran or cluster in shift.other_variant:
         return None
     causes = dict.fromkeys((*published_causes(edit.before, edit.after), *shift.causes))
     cause = f"{', '.join(causes)} changed"
     anew = raw.anew.get(resource, {}).get(cluster)
-    # What a store evaluated by the new query does not depend on the present score.
+    # The result of the new query in a store does not depend on the present score.
     if anew is not None:
         return edit.next_computed(present, anew.results, cluster=cluster, why=cause)
     exported = raw.exported.get(resource, {}).get(cluster)
@@ -154,7 +154,7 @@ def _by_raw_scores(
 
 
 def _why_unbounded(shift: ScorerShift, cluster: str, *, is_unread: bool) -> str:
-    """Why the present score of a cluster says nothing of the new one; empty if it does."""
+    """The reason why a cluster's present score does not bound the new one; empty if it does."""
     if cluster not in shift.ran:
         return "it has not run there yet"
     if shift.effect is ScoreEffect.UNKNOWN:

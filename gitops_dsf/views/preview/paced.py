@@ -1,7 +1,7 @@
 """Paced moves of a fleet in waves, as the reconciler would admit them. Pure.
 
-`gitops_dsf.pacing` decides what may begin, as it does in the reconciler. Every move is assumed to
-succeed. What a move changes about the scores is the demand that people wrote, so scores that follow
+`gitops_dsf.pacing` decides which moves may begin, as it does in the reconciler. Every move is
+assumed to succeed. A move changes the scores by the demand that people wrote, so scores that follow
 from real load may lead elsewhere.
 """
 
@@ -42,21 +42,24 @@ class PacedMove(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
 
 
 class VerificationTime(Struct, frozen=True, kw_only=True):
-    """How long a move is verified, in seconds after the new copy is Healthy. Both copies stay."""
+    """The time for which a move is verified, in seconds after the new copy is Healthy.
+
+    Both copies stay meanwhile.
+    """
 
     after: float
-    """When its checks can have passed at the earliest."""
+    """The earliest time when its checks can have passed."""
     until: float
-    """When it must be decided."""
+    """The time until which it must be decided."""
 
 
 class DesiredPacedMove(PacedMove, frozen=True, kw_only=True):
     """A move that the scores ask for."""
 
     points: float
-    """By how many points of the weighted mean the target is better; 0 if the source is drained."""
+    """The points of the weighted mean by which the target is better; 0 if the source is drained."""
     verified: VerificationTime | UnsetType = UNSET
-    """How long it is verified; absent if it is not."""
+    """The time for which it is verified; absent if it is not."""
 
 
 class PacedWave(Struct, frozen=True, kw_only=True):
@@ -67,17 +70,17 @@ class PacedWave(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PacedWaves:
-    """What follows on a hub whose objects stay as they are."""
+    """The waves on a hub whose objects stay as they are."""
 
     undecided: tuple[str, ...] = ()
     """Paced Placements (namespace/name) without a decision, which OCM places at once."""
     under_way: tuple[PacedMove, ...] = ()
-    """What is under way on the hub; the waves begin when it is done."""
+    """The moves that are under way on the hub; the waves begin when they are done."""
     waves: tuple[PacedWave, ...] = ()
     complete: bool = True
     """Whether no move follows the last wave."""
     stopped_since: float | None = None
-    """Since when no move begins, because too many returned, in seconds since 1970."""
+    """The time since when no move begins, because too many returned, in seconds since 1970."""
 
     @property
     def moves(self) -> Iterator[DesiredPacedMove]:
@@ -130,9 +133,9 @@ def paced_waves(
 def situation_of(
     fleet: CheckedFleet, state: HubState, ledger: Ledger, *, now: datetime, at: float | None = None
 ) -> Situation | None:
-    """What admits moves, with the maintenance windows of now, or of `at` in Unix seconds.
+    """The inputs of an admission, with the maintenance windows of now, or of `at` in Unix seconds.
 
-    None without spec.pace.
+    It is None without spec.pace.
     """
     pace = fleet.repository.spec.pace
     if pace is None:
@@ -187,7 +190,7 @@ def remaining_holds(
 
 
 def desired_paced_move(verdict: Verdict) -> DesiredPacedMove | None:
-    """Where OCM would move a paced Placement by the written weights; None if nowhere."""
+    """The move of a paced Placement that OCM would make by the written weights, if any."""
     ranking = paced_ranking(verdict.source)
     if ranking is None:
         return None

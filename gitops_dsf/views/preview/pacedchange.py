@@ -27,17 +27,13 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
     waves: tuple[PacedWave, ...]
     complete: bool
     without_change: int
-    """How many of these moves would follow without the change, too."""
+    """The number of these moves that would happen without the change as well."""
     unknown: tuple[str, ...]
-    """Scores of paced Placements that only the changed scorers will tell.
-
-    Numbers stand in for them.
-    """
+    """Scores of paced Placements that are unknown until the changed scorers run. Placeholders stand
+    in for them."""
     bounded: tuple[str, ...] = ()
-    """Those of `unknown` that are between known bounds.
-
-    The waves take the middle of the bounds, and of other unknown scores the present ones.
-    """
+    """The unknown scores with known bounds. The waves take the middle of the bounds, and the
+    present value of other unknown scores."""
 
     @property
     def count(self) -> int:
@@ -104,5 +100,5 @@ def _unknown_resources(transition: Transition, placements: Iterable[Paced]) -> t
 
 
 def _identity(move: DesiredPacedMove) -> tuple[str, str, str]:
-    """What makes a move the same one, whatever it gains."""
+    """The identity of a move, whatever it gains."""
     return move.placement, move.source, move.target

@@ -1,8 +1,8 @@
-"""Which raw scores would make a preview exact, and what a metric store answered.
+"""Raw scores that would make a preview exact, and the answers of a metric store.
 
-A store has the raw scores that agents export as `dynamic_score`. They are of use for a scorer
-whose raw scores stay and of which other scores are published. Where the query changes, a store that
-has the metrics of all clusters evaluates the new one.
+A store has the raw scores that agents export as `dynamic_score`. They are of use for a scorer whose
+raw scores stay and of which other scores are published. Where the query changes, a store that has
+the metrics of all clusters evaluates the new one.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ class RawQuestion(Struct, frozen=True, kw_only=True):
     score_name: str
     """The name under which agents export its raw scores now."""
     clusters: frozenset[str]
-    """Where it runs before and after the change."""
+    """The clusters where it runs before and after the change."""
 
 
 class AnewQuestion(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class AnewQuestion(Struct, frozen=True, kw_only=True):
 
 
 class RawScorerAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a store has of one scorer."""
+    """The raw scores of one scorer in a store."""
 
     scorer: str
     clusters: int
@@ -57,24 +57,25 @@ class RawScorerAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
     answered: int
     """Clusters of which it has raw scores."""
     age_seconds: int | None
-    """Of the oldest raw score; None without one."""
+    """The age of the oldest raw score; None without one."""
     anew: bool
-    """Whether the store evaluated the changed query, and has not only what agents exported."""
+    """Whether the store evaluated the changed query, and not only returned the scores that agents
+    exported."""
 
 
 class RawScoreSource(Struct, frozen=True, kw_only=True, rename="camel"):
     """A store that was asked for raw scores."""
 
     origin: str
-    """Its URL, without what may be secret."""
+    """The URL of the store, without parts that may be secret."""
     scorers: tuple[RawScorerAnswer, ...]
     problems: tuple[str, ...]
-    """Why it has nothing for some scorers or for all."""
+    """The reasons why it has nothing for some scorers or for all."""
 
 
 def raw_questions(base: CheckedFleet, head: CheckedFleet) -> Iterator[RawQuestion]:
     """The changed scorers whose next scores follow from the raw scores of now, by name."""
-    # Raw scores of two scorers with one score name cannot be told apart.
+    # Raw scores of two scorers with one score name cannot be distinguished.
     names = Counter(scorer.score_name for scorer in base.scorers)
     for resource in sorted(head.scorer_by_resource):
         after = head.scorer_by_resource[resource]
@@ -87,7 +88,8 @@ def raw_questions(base: CheckedFleet, head: CheckedFleet) -> Iterator[RawQuestio
             continue
         if not _has_every_result(before, after, base):
             continue
-        # With another variant a cluster is measured anew, and its raw score of now is of no use.
+        # With another variant a cluster is measured in another way, and its present raw score is of
+        # no use.
         clusters = (shift.ran & shift.runs) - shift.other_variant
         if clusters and names[before.score_name] == 1:
             yield RawQuestion(
@@ -121,8 +123,8 @@ def anew_questions(
 def _has_every_result(before: EffectiveScorer, after: EffectiveScorer, base: CheckedFleet) -> bool:
     """Whether the exported raw scores are all that the new aggregation looks at.
 
-    Of results with the same labels an agent exports the last one, as upstream does. `Last` needs no
-    other, and the rest would be aggregated without what is missing.
+    If results have the same labels, an agent exports the last one, as upstream does. `Last` needs
+    no other, and other aggregations would lack the missing ones.
     """
     if after.spec.score_aggregation == Aggregation.LAST.value:
         return True

@@ -1,7 +1,6 @@
-"""Why a decision changes, or may change: `gitops_dsf.show.preview.reasons` has the sentence.
+"""Reasons why a decision changes or may change: `gitops_dsf.show.preview.reasons` words them.
 
-A number of points stands in a reason only where it is known, or as the two bounds between which it
-will be.
+A reason has a number of points only where it is known, or its two bounds.
 """
 
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ class NotDecided:
     """OCM does not schedule the Placement."""
 
     cause: str
-    """In OCM's words."""
+    """The cause in OCM's words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ class ClusterDropped:
     cluster: str
     filter: str
     reason: str
-    """In OCM's words."""
+    """The reason in OCM's words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +55,7 @@ class ClusterRanked:
 
     cluster: str
     explanation: str
-    """That of the simulator."""
+    """The explanation of the simulator."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +90,16 @@ class UnknownDecides:
 
     unknown: tuple[UnknownScore, ...]
     possible: int
-    """How many clusters may be selected."""
+    """The number of clusters that may be selected."""
     stays_by_present: bool
-    """Whether nothing bounds the scores, and the present ones would change nothing."""
+    """Whether the scores have no bounds, and the present ones would change nothing."""
     choice: tuple[str, ...]
     """Clusters that may be selected and may not, sorted."""
     places: int
-    """How many of them are selected; 0 if that is not known."""
+    """The number of them that are selected; 0 if it is unknown."""
     bounds: tuple[PointBounds, ...]
-    """Of each cluster of a choice of at most `MAX_CHOICE`; empty if nothing bounds the scores."""
+    """The bounds of each cluster of a choice of at most `MAX_CHOICE`; empty if there are no
+    bounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class Followed:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionReason:
-    """Why a decision changes, or may change."""
+    """The reason why a decision changes, or may change."""
 
     why: (
         PlacementRemoved
@@ -124,9 +124,9 @@ class DecisionReason:
         | UnknownDecides
     )
     planned: tuple[str, ...] = ()
-    """Where it goes because the reconciler planned that. The scores do not lead there."""
+    """The targets that the reconciler planned. The scores do not lead there."""
     followed: tuple[Followed, ...] = ()
-    """What becomes of those that followed a removed Placement."""
+    """The new Placements of applications that followed a removed one."""
 
 
 def sums_by_people(pair: VerdictPair) -> Certainty | None:
@@ -146,7 +146,7 @@ def is_bounded(pair: VerdictPair) -> bool:
 def reason_of(
     pair: VerdictPair, origin: tuple[str, ...], target: tuple[str, ...]
 ) -> DecisionReason:
-    """Why a known decision changes, by the first cluster that it leaves, else that it moves to."""
+    """The reason why a known decision changes, by the first cluster that it leaves or moves to."""
     verdict = pair.after
     if verdict is None:
         return DecisionReason(why=PlacementRemoved())
@@ -161,7 +161,7 @@ def reason_of(
     if bounds is None or cluster not in bounds.sums:
         why = _explained(by_scores, cluster)
     else:
-        # The verdict has the middle of the bounds, which nobody should read as known.
+        # The verdict has the middle of the bounds, which must not be shown as known.
         clusters = (*target[:1], *origin[:1])
         why = BoundsDecide(
             unknown=_unknown_scores(pair, by_scores),
@@ -176,9 +176,9 @@ def reason_of(
 def open_reason(
     pair: VerdictPair, verdict: Verdict, *, possible: tuple[str, ...], places: int | None
 ) -> DecisionReason:
-    """Which scores are unknown, and which clusters could be selected because of that.
+    """The unknown scores, and the clusters that could be selected because of them.
 
-    `places` of the `possible` clusters are selected; None if that is not known either.
+    `places` of the `possible` clusters are selected; None if this is unknown as well.
     """
     bounds = sums_by_people(pair)
     bounded = is_bounded(pair)
@@ -202,7 +202,7 @@ def open_reason(
 def _point_bounds(
     verdict: Verdict, bounds: Certainty, clusters: tuple[str, ...]
 ) -> Iterator[PointBounds]:
-    """Between which bounds the points of these clusters will be, as far as they are ranked."""
+    """The bounds of the points of these clusters, as far as they are ranked."""
     weight = mean_weight(verdict.prioritizers)
     for cluster in clusters:
         if cluster in bounds.sums:
@@ -210,7 +210,7 @@ def _point_bounds(
 
 
 def _unknown_scores(pair: VerdictPair, verdict: Verdict) -> tuple[UnknownScore, ...]:
-    """Why scores of candidates are unknown, each cause once, in order of prioritizers."""
+    """The reasons why scores of candidates are unknown, each once, in order of prioritizers."""
     unknown: dict[UnknownScore, None] = {}
     for resource, cell in _unknown_cells(pair, verdict):
         unknown[UnknownScore(resource=resource, why=cell.why)] = None

@@ -1,4 +1,4 @@
-"""What a change does to each scorer: its fields, its clusters, its scores, and what it sends."""
+"""Effects of a change on each scorer: its fields, clusters, scores, and credentials."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -87,7 +87,7 @@ def altered(change: ScorerChange, base: CheckedFleet | None, head: CheckedFleet)
 def rescored(
     changes: Iterable[ScorerChange], base: CheckedFleet | None, head: CheckedFleet
 ) -> dict[str, frozenset[str]]:
-    """By scorer, all clusters whose score comes, goes or may differ after the change."""
+    """The clusters of each scorer whose score is added, removed or may differ after the change."""
     clusters: dict[str, frozenset[str]] = {}
     for change in changes:
         clusters[change.name] = altered(change, base, head).union(change.gained, change.lost)
@@ -137,7 +137,7 @@ def _shown_fields(
 
 
 def _is_destination(path: str) -> bool:
-    """Whether a field says what a scorer asks, or where metrics go."""
+    """Whether a field is a query of a scorer, or a destination of metrics."""
     section, _, name = path.rpartition(".")
     if name in _DESTINATION_FIELDS:
         return True

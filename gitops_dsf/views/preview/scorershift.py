@@ -1,7 +1,7 @@
-"""What a change does to one scorer: where it ran and runs, and what becomes of its scores there.
+"""Effects of a change on one scorer: its clusters before and after, and its scores there.
 
 A score stays known if everything that it was computed from stays. If its raw score stays, and only
-what is published of it changes, the present score bounds the new one.
+the publishing of it changes, the present score bounds the new one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from gitops_dsf.resolve.shared_items import has_single_results
 
 
 class ScoreEffect(StrEnum):
-    """What a change of a scorer does to the scores of clusters that keep it."""
+    """The effect of a changed scorer on the scores of clusters that keep it."""
 
     NONE = "none"
     RANGE = "range"
@@ -77,7 +77,8 @@ class ScorerShift:
 def changed_scorers(base: CheckedFleet, head: CheckedFleet) -> Iterator[EffectiveScorer]:
     """The scorers of the head that are new, or that give or publish other scores, by name."""
     for after in head.scorers:
-        # By what it publishes first: a scorer with another name may be the same one.
+        # Scorers are matched by their score name first: a scorer with another name may be the same
+        # one.
         before = base.predecessor_of(after) or base.scorer_by_name.get(after.name)
         if before is None or shift_of(before, after, base, head).changes_scores:
             yield after
@@ -89,7 +90,7 @@ def shift_of(
     base: CheckedFleet | None,
     head: CheckedFleet,
 ) -> ScorerShift:
-    """What a change does to a scorer that is in the base as `before` and in the head as `after`."""
+    """The effects on a scorer that is in the base as `before` and in the head as `after`."""
     ran = base.runs_on[before.name] if base and before else frozenset[str]()
     runs = head.runs_on[after.name] if after else frozenset[str]()
     if base is None or before is None or after is None:
@@ -115,15 +116,15 @@ def shift_of(
 def _open_causes(
     before: EffectiveScorer, after: EffectiveScorer, base: CheckedFleet, head: CheckedFleet
 ) -> tuple[str, ...]:
-    """Changed fields of which only the next run tells what they do to the scores.
+    """Changed fields whose effect on the scores only the next run shows.
 
     Unlike the backtest, a preview has no series: it knows the published score of each dimension,
-    not what it was aggregated from.
+    but not the results that it was aggregated from.
     """
     causes = raw_causes(before, after)
     if before.spec.score_aggregation != after.spec.score_aggregation:
         variants = (*base.by_variant[before.name], *head.by_variant[after.name])
-        # Of one result every aggregation is the same, so the change has no effect there.
+        # Every aggregation of one result is the same, so the change has no effect there.
         if not all(has_single_results(variant) for variant in variants):
             causes += ("scoreAggregation",)
     if not keeps_item_names(before, after):

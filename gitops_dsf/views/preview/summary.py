@@ -1,4 +1,4 @@
-"""How many objects of each kind come, go and change."""
+"""Numbers of a change: objects of each kind that are added, removed and changed."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Count(Struct, frozen=True, kw_only=True):
 
 
 class ClusterCount(Count, frozen=True, kw_only=True):
-    """How many clusters of the inventory come, go and change, and which."""
+    """The clusters of the inventory that are added, removed and changed: their number and names."""
 
     joined: tuple[str, ...]
     left: tuple[str, ...]
@@ -47,7 +47,7 @@ class ClusterCount(Count, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How many objects of each kind come, go and change."""
+    """The number of objects of each kind that are added, removed and changed."""
 
     scorers: Count
     clusters: ClusterCount
@@ -67,7 +67,7 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class _Values(NamedTuple):
-    """What is counted of one repository: values by name or path."""
+    """The values of one repository that are counted, by name or path."""
 
     clusters: Mapping[str, object]
     works: Mapping[str, object]
@@ -160,7 +160,7 @@ def _changed(before: Mapping[str, object], after: Mapping[str, object]) -> list[
 
 
 def _values(fleet: CheckedFleet | None) -> _Values:
-    """What a repository has; nothing without one."""
+    """The values of a repository; empty without one."""
     if fleet is None:
         return _Values({}, {}, {}, {}, {})
     placements = {}

@@ -1,4 +1,4 @@
-"""Where a change leads a hub: the states before and after it, each computed once.
+"""The transition of a hub by a change: the states before and after it, each computed once.
 
 The Placements of the base are simulated from the hub's decisions until they are stable, and those
 of the head from there. So OCM's stickiness is taken into account, and a move that would happen

@@ -1,4 +1,4 @@
-"""The verdict on each Placement before and after a change, and what is certain about the second.
+"""Verdicts on each Placement before and after a change, and the certain part of the second.
 
 A Placement that the change cannot affect is not simulated again: in a fleet of thousands of
 Placements a change of one scorer then costs only the Placements that rank by it.
@@ -21,7 +21,7 @@ class VerdictPair:
     """One Placement before and after a change."""
 
     placement: str
-    """Its `namespace/name`."""
+    """The Placement as `namespace/name`."""
     before: Verdict | None
     """None if the base does not have the Placement."""
     after: Verdict | None
@@ -35,7 +35,7 @@ class VerdictPair:
     unknown: UnknownScores = field(default_factory=dict)
     """Unknown scores with a weight; empty if there are none."""
     certainty: Certainty | None = None
-    """What is certain in spite of unknown scores; None if everything is."""
+    """The certain part in spite of unknown scores; None if everything is certain."""
 
     @property
     def is_decided(self) -> bool:
@@ -87,7 +87,7 @@ def _is_touched(placement: Placement, scores: NextScores, before: Verdict) -> bo
     source = before.source
     if source.spec != placement.spec:
         return True
-    # Annotations tell the pace, and OCM obeys the one that disables scheduling.
+    # An annotation holds the pace, and OCM obeys the one that disables scheduling.
     if source.metadata.annotations != placement.metadata.annotations:
         return True
     # A CEL expression may read a score that the Placement does not rank by.
@@ -101,7 +101,7 @@ def _pair(
 ) -> VerdictPair:
     certain = None
     if _waits_for_scores(placement, after, scores.unknown):
-        # Whether a cluster passes the predicate depends on a score that is not known.
+        # Whether a cluster passes the predicate depends on an unknown score.
         certain = Certainty(certain=frozenset(), possible=frozenset(after.candidates))
     elif after.outcome is Outcome.SCHEDULED:
         certain = certainty(after, scores.unknown)
@@ -112,7 +112,7 @@ def _pair(
 
 
 def _waits_for_scores(placement: Placement, verdict: Verdict, unknown: UnknownScores) -> bool:
-    """Whether a predicate reads a score of a candidate that is not known yet.
+    """Whether a predicate reads a score of a candidate that is unknown yet.
 
     `onMissingScore: Exclude` asks whether the score exists. Another expression may compare values.
     """

@@ -1,4 +1,4 @@
-"""What a change does to the verification of moves: added, removed, or loosened.
+"""Effects of a change on the verification of moves: added, removed, or loosened.
 
 A check is loosened when it lets a move pass that it would not have passed before.
 """
@@ -28,7 +28,7 @@ class LoosenedVerification(Struct, frozen=True, kw_only=True):
 
 
 class VerificationChange(Struct, frozen=True, kw_only=True):
-    """What a change does to verification. Placements are `namespace/name`, sorted."""
+    """The changes of verification. Placements are `namespace/name`, sorted."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class VerificationChange(Struct, frozen=True, kw_only=True):
 def verification_change(
     base: CheckedFleet | None, head: CheckedFleet, *, today: datetime
 ) -> VerificationChange | None:
-    """What changes for applications of both versions; None if nothing does."""
+    """The changes for applications of both versions; None if there are none."""
     if base is None:
         return None
     before = _verifications(base)
@@ -77,7 +77,7 @@ def verification_change(
 
 
 def _verifications(fleet: CheckedFleet) -> Mapping[str, Verification | None]:
-    """How each Placement of a ScoredApplication verifies its moves."""
+    """The verification of each Placement of a ScoredApplication."""
     verifications: dict[str, Verification | None] = {}
     for placement in fleet.placements:
         paced = placement.paced
@@ -86,7 +86,7 @@ def _verifications(fleet: CheckedFleet) -> Mapping[str, Verification | None]:
 
 
 def _loosened(before: Verification, after: Verification) -> Iterator[FieldChange]:
-    """What lets more moves pass, or lets an application go back earlier to where it failed."""
+    """Fields that let more moves pass, or let an application return earlier to where it failed."""
     # Only the checks of before are looked at: one that is added lets fewer moves pass.
     strictest = _by_bound(after)
     for name, old in _by_bound(before).items():
@@ -102,7 +102,7 @@ def _loosened(before: Verification, after: Verification) -> Iterator[FieldChange
     # Hold keeps the old copy and Return goes back to it. Only Complete ends without a verdict.
     if after.on_unknown == "Complete" != before.on_unknown:
         yield _field("onUnknown", before.on_unknown, after.on_unknown)
-    # With Complete the end of the time lets a move pass of which nobody knows.
+    # With Complete, the end of the time lets a move pass whose result is unknown.
     if after.on_unknown == "Complete" and after.seconds < before.seconds:
         yield _field("verifySeconds", before.seconds, after.seconds)
     if after.hold_seconds < before.hold_seconds:
@@ -144,7 +144,7 @@ def _future_acknowledgement(
 def _pace_fields(
     before: Pace | None, after: Pace | None, *, has_effect: bool
 ) -> Iterator[FieldChange]:
-    """What stops the fleet later, and an acknowledgement of a stop, if it has an effect now."""
+    """Fields by which the fleet stops later, and an acknowledgement that has an effect now."""
     # Without a pace on one side nothing is loosened: verification itself comes or goes then.
     if before is None or after is None:
         return

@@ -1,10 +1,11 @@
-"""What follows when a maintenance window opens: who leaves, in which waves, and who stays.
+"""Effects of an opening maintenance window: applications that leave, in waves, or stay.
 
-A drain is a loss with notice. `losses` says who has nowhere to go, who tolerates it and what
-overloads, as it does for a cluster that is lost. The pace says who leaves when, and whereto.
+A drain is a loss with notice. `losses` finds applications without a target, those that tolerate it
+and overloads, as it does for a cluster that is lost. The pace decides when each one leaves, and its
+target.
 
-It is computed from the present scores and from where the change leads the hub. Other windows count
-if they are open when this one begins; those that open or close meanwhile do not.
+It is computed from the present scores and from the state to which the change leads the hub. Other
+windows count if they are open when this one begins; those that open or close meanwhile do not.
 """
 
 from collections.abc import Collection, Iterable
@@ -32,7 +33,7 @@ class DepartureWave(Struct, frozen=True, kw_only=True):
     """Moves that may be under way together."""
 
     at: str
-    """When they begin at the earliest: handovers take no time."""
+    """The earliest time when they begin: handovers take no time."""
     moves: tuple[PacedMove, ...]
 
 
@@ -41,7 +42,7 @@ class WindowEffect:
     """Placements are `namespace/name`, sorted."""
 
     waves: tuple[DepartureWave, ...] = ()
-    """Those of a drain, up to the end of the window."""
+    """The waves of a drain, up to the end of the window."""
     complete: bool = True
     """Whether these are all that leave."""
     late: tuple[str, ...] = ()
@@ -49,9 +50,9 @@ class WindowEffect:
     held: tuple[str, ...] = ()
     """Paced Placements that wait: frozen, or on a drained cluster and without another one."""
     homeless: tuple[str, ...] = ()
-    """Those of `held` that have nowhere to go."""
+    """The applications of `held` without a target."""
     tolerant: tuple[str, ...] = ()
-    """Those of `held` that tolerate the taint of maintenance."""
+    """The applications of `held` that tolerate the taint of maintenance."""
     overloads: tuple[OverloadedScore, ...] = ()
     """Clusters that would be asked for more than they have left."""
     stays: tuple[str, ...] | None = ()
@@ -68,7 +69,7 @@ class WindowEffects:
         placements = applied(self._head).placements
         self._decided: dict[str, frozenset[str]] = {}
         for key, names in decided(transition.after.decisions.values()).items():
-            # Other Placements on the hub are not of this repository, and nobody here moves them.
+            # Other Placements on the hub are not of this repository, and nothing here moves them.
             if key in placements:
                 self._decided[key] = names
 
@@ -80,7 +81,7 @@ class WindowEffects:
         *,
         is_open: bool,
     ) -> WindowEffect:
-        """What follows in this period of the window, from now on if it is open already."""
+        """The effects in this period of the window, from now on if it is open already."""
         on_clusters = self._on(clusters)
         if maintenance.action is MaintenanceAction.CORDON:
             return WindowEffect(stays=tuple(sorted(on_clusters)))
@@ -177,7 +178,7 @@ class WindowEffects:
     def _computed_waves(
         self, situation: Situation, leaving: Collection[str], max_waves: int
     ) -> list[AdmittedWave]:
-        """At most one wave more than wanted, which tells whether these are all."""
+        """The waves, one more than wanted at most, which shows whether these are all."""
         if not max_waves:
             return []
         # Between two waves the situation may only wait for a time, which is a step as well.

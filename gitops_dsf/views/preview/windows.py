@@ -1,4 +1,4 @@
-"""Maintenance windows as people read them: what they are about, and when they are open next."""
+"""Maintenance windows as people read them: clusters, applications, and when they open next."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime, tzinfo
@@ -21,7 +21,7 @@ class WindowView(Struct, frozen=True, kw_only=True):
     applications: tuple[str, ...]
     """Instead of clusters, for Freeze."""
     start: str
-    """In the time zone that people wrote."""
+    """The start in the time zone that people wrote."""
     end: str
     zone: str | None
     """The name of the zone of a weekly window."""
@@ -29,7 +29,7 @@ class WindowView(Struct, frozen=True, kw_only=True):
 
 def open_windows(fleet: CheckedFleet, state: HubState, now: datetime) -> tuple[WindowView, ...]:
     """The maintenance whose window is open now."""
-    # By the labels of the hub, as the reconciler selects them.
+    # Clusters are selected by the labels of the hub, as the reconciler selects them.
     clusters = {cluster.metadata.name: cluster for cluster in state.clusters}
     seconds = now.timestamp()
     views: list[WindowView] = []

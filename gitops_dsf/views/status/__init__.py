@@ -1,1 +1,1 @@
-"""The state of scoring on a hub: scorers by clusters, decisions and what would flip them, moves."""
+"""The state of scoring on a hub: scorers by clusters, decisions and their flips, and moves."""

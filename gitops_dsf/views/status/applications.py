@@ -34,7 +34,7 @@ class CopyState(StrEnum):
 
 
 class CopyWait(Struct, frozen=True, kw_only=True):
-    """Why an old copy is still there, as the reconciler reports it."""
+    """The reason why an old copy is still there, as the reconciler reports it."""
 
     reason: str
     message: str
@@ -51,7 +51,7 @@ class Copy(Struct, frozen=True):
     health: str | None
     sync: str | None
     wait: CopyWait | None = None
-    """Of a copy that is no longer decided; None if the reconciler has reported nothing."""
+    """The wait of a copy that is no longer decided; None if the reconciler has reported nothing."""
 
 
 class ApplicationView(Struct, frozen=True, kw_only=True):
@@ -62,11 +62,11 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     placements: tuple[str, ...]
     # Programs read one key, `settled`, of both views, although each has a reason of its own.
     as_decided: bool | None = field(name="settled")
-    """Whether its Applications are exactly on the decided clusters; None if that is not known."""
+    """Whether its Applications are exactly on the decided clusters; None if this is unknown."""
     message: str | None
     copies: tuple[Copy, ...]
     cause: MoveCause | None
-    """Why it moves, while old copies wait; None if that is not known."""
+    """The cause of its move, while old copies wait; None if it is unknown."""
 
     def is_on(self, cluster: str) -> bool:
         """Whether a cluster is decided, or has a copy."""

@@ -1,7 +1,7 @@
 """The state of scoring on a hub, or the requested part. `hubreader` reads it, and `show` prints it.
 
-Pure. Not guaranteed: that every part is known. What could not be read is in `inputs.unread`, and
-what depends on it is None or left out.
+Pure. Not guaranteed: that every part is known. Parts that could not be read are in `inputs.unread`,
+and values that depend on them are None or left out.
 """
 
 import difflib
@@ -35,7 +35,7 @@ from gitops_dsf.views.status.verification import verified_by
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
-    """What `status` shows, as values."""
+    """The content of `status`, as values."""
 
     inputs: StatusInputs
     clusters: tuple[ClusterView, ...]
@@ -86,7 +86,7 @@ class StatusOutput(Struct):
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """What to show; None means everything."""
+    """The requested part; None means everything."""
 
     scorer: str | None = None
     """Name of a DynamicScorer, or its score name."""

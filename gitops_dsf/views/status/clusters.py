@@ -17,7 +17,7 @@ class ClusterView(Struct, frozen=True, kw_only=True):
     reachable: bool | None
     """None if OCM has not reported it yet."""
     since: str | None
-    """Since when that is so."""
+    """The time since when this is so."""
     deleting: bool
     taints: tuple[str, ...]
     """`key:effect`, with the value if there is one."""

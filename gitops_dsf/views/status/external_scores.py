@@ -1,4 +1,4 @@
-"""Scores of other add-ons that rank Placements, and on which clusters they are.
+"""Scores of other add-ons that rank Placements, and the clusters that have them.
 
 Pure. A view shows these by Placement, because no object of the hub says who should publish them.
 """
@@ -16,15 +16,15 @@ from gitops_dsf.hub.scores import PublishedScore
 
 @dataclass(frozen=True, kw_only=True)
 class Presence:
-    """On which clusters a score is, sorted."""
+    """The presence of a score on clusters, sorted."""
 
     published: tuple[str, ...]
-    """With a value that counts."""
+    """Clusters with a value that counts."""
     missing: tuple[str, ...]
-    """Without the object or the item."""
+    """Clusters without the object or the item."""
     expired: tuple[str, ...]
     endless: tuple[str, ...]
-    """Those of `published` whose score has no end: OCM counts it for ever."""
+    """The clusters of `published` whose score has no end: OCM counts it for ever."""
 
 
 def external_scores(
@@ -47,7 +47,7 @@ def presence_of(
     *,
     now: datetime,
 ) -> Presence:
-    """Where an item of a score is, of these clusters. `column` has the score by cluster."""
+    """The presence of an item of a score on these clusters. `column` has the score by cluster."""
     published: list[str] = []
     missing: list[str] = []
     ended: list[str] = []

@@ -1,4 +1,4 @@
-"""What `status` is computed from: the objects of a hub, and which of them could not be read."""
+"""Inputs of `status`: the objects of a hub, and the parts that could not be read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -47,15 +47,15 @@ class StatusInputs:
     now: datetime
     """The time of the hub's clock, because OCM compares validUntil with it."""
     hub_namespace: str = HUB_NAMESPACE
-    """Where the reconciler and the scorers are."""
+    """The namespace of the reconciler and the scorers."""
     scorers: tuple[DynamicScorer, ...] = ()
-    """Those of the rendered list; the DynamicScorers of the hub if the list was not read."""
+    """The scorers of the rendered list; the DynamicScorers of the hub if the list was not read."""
     unlisted_scorers: tuple[str, ...] = ()
     """DynamicScorers of the hub that are not in the list."""
     crds: str = OUR_CRDS
-    """What delivery.crds of the rendered fleet says."""
+    """The value of delivery.crds of the rendered fleet."""
     mode: str | None = None
-    """What delivery.mode of the rendered fleet says; None if no list was read."""
+    """The value of delivery.mode of the rendered fleet; None if no list was read."""
     placements: tuple[Placement, ...] = ()
     application_sets: tuple[ApplicationSet, ...] = ()
     applications: tuple[Application, ...] = ()
@@ -67,7 +67,7 @@ class StatusInputs:
     moves: StoredMoves | None = None
     """Paced moves; None while the hub has no paced Placement, or no move began."""
     waits: tuple[WaitingCopy, ...] = ()
-    """Why old copies are still there, as the reconciler reports it."""
+    """The reasons why old copies are still there, as the reconciler reports them."""
     multi_kueue_configs: tuple[MultiKueueConfig, ...] = ()
     """All of the hub, if a Placement orders one."""
     foreign: tuple[tuple[str, str], ...] = ()
@@ -84,6 +84,6 @@ class StatusInputs:
 
     @property
     def holes(self) -> tuple[Unread, ...]:
-        """What could not be read, in order of its parts."""
+        """The parts that could not be read, in order."""
         # Reads have an order of their own, which must not show in what people read.
         return tuple(self.unread[part] for part in HubPart if part in self.unread)

@@ -1,6 +1,8 @@
 """Placements: their decisions, what OCM would decide now, and the scores that flip decisions.
 
-The simulator decides as OCM does. Where it cannot, a view has a note, and no guess.
+The simulator decides as OCM does. Guaranteed: where it cannot, a view has a note, and no guess. Not
+guaranteed: that OCM will make the decision that is shown as next. It looks only after a change, and
+scores may be others then.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +31,7 @@ NEEDED: Final = (
     HubPart.SCORES,
     HubPart.DECISIONS,
 )
-"""Without one of these parts nobody can say what OCM would decide."""
+"""Parts of a hub without which the next decision of OCM is unknown."""
 
 
 class NeededScore(Struct, frozen=True):
@@ -48,7 +50,7 @@ class DecisionFlip(Struct, frozen=True):
     rival: str
     """The cluster that it would change places with."""
     margin: int
-    """By how much OCM's weighted sum must change."""
+    """The amount by which OCM's weighted sum must change."""
     mean: float
     """The same in points of the weighted mean, the scale of `stickiness`."""
     score: NeededScore | None
@@ -96,11 +98,11 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """namespace/name."""
     number_of_clusters: int | None
     eligible: int | None
-    """How many clusters pass its filters; None if they are not known."""
+    """The number of clusters that pass its filters; None if it is unknown."""
     decided: tuple[str, ...] | None
     """Clusters of its PlacementDecisions; None if they could not be read."""
     next: tuple[str, ...] | None
-    """What OCM would decide now; None if it is not known."""
+    """The present decision of the simulator; None if it is unknown."""
     reconciled: bool = field(name="settled")
     """Whether OCM would not change its decision."""
     note: Worded[PlacementNote] | None
@@ -108,12 +110,11 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     counted_as_zero: tuple[str, ...]
     """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
     points: tuple[ClusterPoints, ...]
-    """Of the decided clusters, by the written weights; without those that are not eligible."""
+    """The points of the decided clusters, by the written weights; without those that are not
+    eligible."""
     flips: tuple[DecisionFlip, ...]
-    """Which cluster would leave first, and which would come in first, by the written weights.
-
-    Empty while a paced Placement wishes to move.
-    """
+    """The cluster that would leave first, and the one that would come in first, by the written
+    weights. Empty while a paced Placement wishes to move."""
     paced: bool
     """Whether it holds its clusters until the reconciler admits a move."""
     wish: tuple[str, ...] | None
@@ -123,10 +124,8 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     jobs: JobOrderView | UnsetType = UNSET
     """The list of clusters for Kueue's jobs; absent without multiKueue."""
     endless: tuple[str, ...] | UnsetType = UNSET
-    """Scores that rank it and never expire on an eligible cluster; absent if there are none.
-
-    OCM counts them also when nobody publishes them any more.
-    """
+    """Scores that rank it and never expire on an eligible cluster; absent if there are none. OCM
+    counts them even if they are no longer published."""
 
 
 class ShownPlacement(NamedTuple):
@@ -137,7 +136,7 @@ class ShownPlacement(NamedTuple):
 
 
 def state_of(placements: Iterable[Placement], inputs: StatusInputs) -> HubState | str:
-    """What OCM decides these Placements by; a text with the reason if that is not known."""
+    """The state by which OCM decides these Placements; a text with the reason if it is unknown."""
     for part in NEEDED:
         # The first is enough: people need the right to read all of them.
         if part in inputs.unread:
@@ -184,7 +183,7 @@ def placement_views(
             note = NextUnknown(cause=state)
             yield ShownPlacement(structs.replace(view, note=Worded(note)), ())
             continue
-        # By the hub's clock, because OCM compares validUntil with it.
+        # The time is that of the hub's clock, because OCM compares validUntil with it.
         verdict = simulate(state, placement.key, inputs.now)
         eligible = _eligible(verdict)
         if cluster is None or cluster in eligible or cluster in (current or ()):
@@ -192,7 +191,7 @@ def placement_views(
 
 
 def _undecided(placement: Placement, current: tuple[str, ...] | None) -> PlacementView:
-    """What is known without the simulator."""
+    """The facts that are known without the simulator."""
     return PlacementView(
         placement=placement.key,
         number_of_clusters=placement.spec.number_of_clusters,

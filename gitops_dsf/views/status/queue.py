@@ -1,6 +1,9 @@
-"""Paced moves: what is under way, what waits for what, and which clusters are drained or held.
+"""Paced moves: those under way, waiting ones with reasons, and drained or held clusters.
 
-It also says when the fleet stopped itself, and how it goes on.
+It also says when the fleet stopped itself, and how it goes on. Pure.
+
+Not guaranteed: that the queue is of now. It is the last one that the reconciler wrote, and is short
+if it had no room in the ConfigMap.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -35,11 +38,11 @@ class MoveView(Struct, frozen=True, kw_only=True, rename={"source": "from", "tar
     target: str
     phase: str
     since: str
-    """When it was admitted, or seen."""
+    """The time when it was admitted, or seen."""
     admitted: bool
     """False if OCM moved it itself."""
     cause: MoveCause | None
-    """Why it moved; None if that is not known."""
+    """The cause of the move; None if it is unknown."""
     returning: bool | UnsetType = UNSET
     """True for a move back, after a check failed; absent for others."""
     verification: VerificationView | UnsetType = UNSET
@@ -55,9 +58,9 @@ class HeldView(Struct, frozen=True, kw_only=True):
     since: str
     until: str
     returns: int
-    """How often it came back from there."""
+    """The number of returns from there."""
     why: str | None
-    """What was measured at the last return; None if that is not known."""
+    """The value that was measured at the last return; None if it is unknown."""
 
 
 class StopView(Struct, frozen=True, kw_only=True):
@@ -65,9 +68,9 @@ class StopView(Struct, frozen=True, kw_only=True):
 
     since: str
     returns: int
-    """How many moves had returned."""
+    """The number of moves that had returned."""
     field: str
-    """What lets moves begin again, in gitops-dsf.yaml."""
+    """The field of gitops-dsf.yaml that lets moves begin again."""
     command: str
     """The command that does the same on the hub."""
 
@@ -83,7 +86,7 @@ class WaitingView(Struct, frozen=True, kw_only=True, rename={"source": "from", "
     message: str
     since: str
     until: str | None
-    """When it may begin, if only time must pass."""
+    """The time when it may begin, if only time must pass."""
 
 
 class DrainView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -92,7 +95,7 @@ class DrainView(Struct, frozen=True, kw_only=True, rename="camel"):
     cluster: str
     maintenance: str
     until: str
-    """When its window ends."""
+    """The end of its window."""
     count: int
     """Paced Placements that are left."""
     left: tuple[str, ...]
@@ -100,9 +103,9 @@ class DrainView(Struct, frozen=True, kw_only=True, rename="camel"):
     stays: tuple[str, ...]
     """The first Placements that are not paced, which no drain moves."""
     stays_count: int
-    """How many these are altogether."""
+    """The total number of these."""
     late: bool
-    """Whether the end of the window will not be met, as far as its moves so far tell."""
+    """Whether the end of the window will not be met, judged by its moves so far."""
 
 
 class QueueView(Struct, frozen=True, kw_only=True, rename="camel"):

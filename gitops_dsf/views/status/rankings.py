@@ -1,4 +1,4 @@
-"""By what Placements rank their clusters, and who makes each of these numbers.
+"""Rankings of Placements: the scores by which they rank clusters, and the makers of these.
 
 Pure. Steady is left out: it is the stickiness, and says nothing about a cluster.
 """
@@ -18,13 +18,13 @@ class RankingNumber(NamedTuple):
     name: str
     """`AddOn/resource/item`, or the name of a prioritizer of OCM."""
     origin: Literal["Scorer", "AddOn", "OCM"]
-    """Who makes it: a scorer of the fleet, another add-on, or OCM itself."""
+    """The maker of the score: a scorer of the fleet, another add-on, or OCM itself."""
 
 
 def rankings(
     placements: Iterable[Placement], external: Container[ScoreKey]
 ) -> Mapping[str, tuple[RankingNumber, ...]]:
-    """What ranks each Placement, by its key. `external` are the scores of other add-ons.
+    """The rankings of each Placement, by its key. `external` are the scores of other add-ons.
 
     A Placement that names no prioritizer ranks by Balance, as OCM does.
     """

@@ -1,4 +1,4 @@
-"""Refuges: where applications go when a cluster fails."""
+"""Refuges: the targets of applications when a cluster fails."""
 
 from collections.abc import Collection, Iterator
 
@@ -10,14 +10,14 @@ from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 
 
 class RefugeView(Struct, frozen=True, kw_only=True, rename={"target": "to"}):
-    """Where one application goes."""
+    """The target of one application."""
 
     placement: str
     target: str
 
 
 class FailoverView(Struct, frozen=True, kw_only=True):
-    """What happens when a cluster fails."""
+    """The targets of applications when a cluster fails."""
 
     cluster: str
     moves: tuple[RefugeView, ...]
@@ -32,13 +32,13 @@ def failover_views(
     """
     if not inputs.knows(HubPart.SCORES, HubPart.DECISIONS):
         return
-    # Which cluster an application would leave follows from where it is now.
+    # The cluster that an application would leave follows from its present ones.
     clusters = decided(inputs.snapshot.decisions)
     refuges = published_refuges(inputs.snapshot.scores)
     for lost, plan in by_lost_cluster(refuges, clusters).items():
         moves: list[RefugeView] = []
         for key, target in plan.items():
-            # What comes to a cluster matters as much as what leaves it: it needs the room.
+            # Arrivals at a cluster matter as much as departures: it needs the room.
             is_shown = placements is None or key in placements
             if is_shown and cluster in (None, lost, target):
                 moves.append(RefugeView(placement=key, target=target))

@@ -1,4 +1,15 @@
-"""Scorers by clusters: what is published, how old it is by the hub's clock, and what is missing."""
+"""Scores of each scorer on each cluster: published values, their age, and missing scores.
+
+A `ScorerView` is one scorer on all clusters. Its cells are computed on request, because a fleet has
+hundreds of thousands, and sums such as counts by state are computed once from the ends of scores.
+
+Guaranteed: a score that should exist is missing only after scorer, cluster and add-on have been
+there for some time. Ages are by the hub's clock. Without the scores or the clusters nothing is
+counted, and `known` is False.
+
+Not guaranteed: the age of a score whose TTL was changed in git since it was published, because it
+is computed from validUntil and the present TTL. Scores without an end have no age.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,13 +37,14 @@ _END: Final = attrgetter("valid_until")
 
 
 class CellFailure(Struct, frozen=True):
-    """Why a scorer gives no score on a cluster now, by its agent or the hub scorer."""
+    """The reason why a scorer gives no score on a cluster now, by its agent or the hub scorer."""
 
     reason: str
     """One of the list in docs/operate/problems.md, or the word of an agent of another version."""
     message: str
     since: str | None
-    """When the scores stopped, by the hub's clock; None if the agent wrote no valid time."""
+    """The time when the scores stopped, by the hub's clock; None if the agent wrote no valid
+    time."""
 
     @classmethod
     def of(cls, failure: ScoreFailure | None) -> "CellFailure | None":
@@ -54,12 +66,11 @@ class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
     """Published scores by dimension, also of an expired one."""
     valid_until: str | None
     age_seconds: int | None
-    """Since it was published, by validUntil and the TTL.
-
-    None if nothing is published, or without an end.
-    """
+    """The seconds since it was published, by validUntil and the TTL. None if nothing is published,
+    or without an end."""
     failure: CellFailure | None = None
-    """Why there is no newer score; None while there are scores, or if the agent does not say."""
+    """The reason why there is no newer score; None while there are scores, or if the agent gives
+    none."""
 
 
 class ScorerCondition(Struct):
@@ -94,7 +105,7 @@ class ScorerStatus(Struct, rename="camel"):
 
 
 class StateAndAge(NamedTuple):
-    """Of a published score."""
+    """The state and the age of a published score."""
 
     state: ScoreState
     age: float | None
@@ -111,7 +122,7 @@ class ScoreOnCluster(NamedTuple):
 
 
 class ValueSummary(NamedTuple):
-    """Of the values that count now; None without any."""
+    """A summary of the values that count now; None without any."""
 
     lowest: int | None
     median: int | None
@@ -125,12 +136,14 @@ class ScorerView:
 
     scorer: DynamicScorer
     suspended: str
-    """Who suspended it: `git` (spec.suspend), or empty."""
+    """The place of the suspension: `git` (spec.suspend), or empty."""
     known: bool
     published: Mapping[str, PublishedScore]
-    """By cluster, in any state. An object that only tells why there is no score is not here."""
+    """Scores by cluster, in any state. An object that only says why there is no score is not
+    here."""
     failures: Mapping[str, ScoreFailure]
-    """By cluster: why the scorer gives no score there now, also while the last one still counts."""
+    """The reasons by cluster why the scorer gives no score now, also while the last one still
+    counts."""
     expected: frozenset[str]
     """Clusters where it should publish; none while it is suspended."""
     masked: frozenset[str]
@@ -142,7 +155,7 @@ class ScorerView:
     unusual: dict[ScoreState, list[str]] = field(init=False, default_factory=dict)
     """Clusters by state, sorted, without those that are fresh, expiring or masked."""
     histogram: Counter[int] = field(init=False)
-    """How often OCM counts each value now."""
+    """The number of times that OCM counts each value now."""
     oldest: float | None = field(init=False)
     """Age of the oldest published score, in seconds."""
     _states: dict[datetime | None, StateAndAge] = field(init=False)
@@ -179,7 +192,7 @@ class ScorerView:
 
     @property
     def at_default(self) -> int | None:
-        """How many scores that count are spec.defaultScore; None if that is not known.
+        """The number of counted scores that are spec.defaultScore; None if it is unknown.
 
         They are published where the source has no series, or are equal by chance.
         """
@@ -188,7 +201,7 @@ class ScorerView:
 
     @property
     def shown(self) -> int:
-        """How many clusters the view counts."""
+        """The number of clusters that the view counts."""
         return self.counts.total()
 
     @property
@@ -294,7 +307,7 @@ def _view(
     failures: Mapping[str, ScoreFailure] = {}
     expected = frozenset[str]()
     masked = frozenset[str]()
-    # Without the clusters nobody can say where a score is missing, so then nothing is counted.
+    # Without the clusters it is unknown where a score is missing, so then nothing is counted.
     is_known = inputs.knows(HubPart.SCORES, HubPart.CLUSTERS)
     if is_known:
         column = inputs.snapshot.scores.get(scorer.resource, {})

@@ -1,4 +1,4 @@
-"""What is known of the checks of a move: the score now, what is good, and since when it is so.
+"""Checks of a move: the present score, the lowest good one, and the time since when it is so.
 
 `pacing.verification` judges, and the ledger has the times. Here nothing is judged: the values are
 those of the scores now.
@@ -20,10 +20,10 @@ from gitops_dsf.pacing.verification import deadline, score_name, value_of
 
 @dataclass(frozen=True, kw_only=True)
 class VerifierFacts:
-    """What the checks of moves are shown by."""
+    """The facts by which the checks of moves are shown."""
 
     verifications: Mapping[str, Verification] = field(default_factory=dict)
-    """By namespace/name of the Placement."""
+    """Verifications by namespace/name of the Placement."""
     scores: Scores = field(default_factory=dict)
     now: float = 0.0
     """The hub's time, in seconds since 1970."""
@@ -35,21 +35,22 @@ class CheckView(Struct, frozen=True, kw_only=True, rename="camel"):
     score: str
     """Resource and dimension, as `shop-slo/shop`."""
     value: int | None
-    """The score on the new cluster now; None if nobody knows it."""
+    """The score on the new cluster now; None if it is unknown."""
     at_least: int | None
     """The score that counts as good; None if it is not known."""
     before: int | None
     """The score of the old copy before the move, where `atLeast` follows from it."""
     for_seconds: int | None
-    """How long it must be good; None if the check is no longer written."""
+    """The time for which it must be good; None if the check is no longer written."""
     held_seconds: int | None
-    """For how long it has been good; None while it is not, or does not count yet."""
+    """The time for which it has been good; None while it is not, or does not count yet."""
     failing_seconds: int | None
-    """For how long it has been bad; None while it is not, or does not count yet."""
+    """The time for which it has been bad; None while it is not, or does not count yet."""
     counts_from: str | None
-    """When the score has measured nothing but the new copy; None once that is so."""
+    """The time when the score has measured nothing but the new copy; None once that is so."""
     why: str | None
-    """Why there is no score, as the agent of the cluster says; None if it says nothing."""
+    """The reason why there is no score, as the agent of the cluster gives it; None if it gives
+    none."""
 
 
 class VerificationView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -58,15 +59,15 @@ class VerificationView(Struct, frozen=True, kw_only=True, rename="camel"):
     passed: bool
     """Whether the old copy may go."""
     until: str | None
-    """When it must be decided; None if the Placement is no longer verified."""
+    """The time until which it must be decided; None if the Placement is no longer verified."""
     late_seconds: int
-    """For how long that time is over. The move goes on only with `onUnknown: Hold`."""
+    """The time by which this is over. The move goes on only with `onUnknown: Hold`."""
     on_unknown: Literal["Hold", "Return", "Complete"] | None
     checks: tuple[CheckView, ...]
 
 
 class MeasuredView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a check measured when it was decided."""
+    """The value that a check measured when it was decided."""
 
     score: str
     """Resource and dimension, as `shop-slo/shop`."""
@@ -82,10 +83,10 @@ class FailedView(Struct, frozen=True, kw_only=True, rename={"source": "from", "t
     source: str
     target: str
     since: str
-    """When that was decided."""
+    """The time when it was decided."""
     measured: tuple[MeasuredView, ...]
     detail: str | UnsetType = UNSET
-    """Why it failed, if the checks did not decide; absent if they did."""
+    """The reason why it failed, if the checks did not decide; absent if they did."""
 
 
 def failed_views(moves: Iterable[LedgerMove]) -> Iterator[FailedView]:
@@ -115,7 +116,7 @@ def failed_views(moves: Iterable[LedgerMove]) -> Iterator[FailedView]:
 
 
 def verifications_of(placements: Iterable[Placement]) -> dict[str, Verification]:
-    """What must hold after moves, by namespace/name, of the Placements that are verified."""
+    """The verifications of moves, by namespace/name, of the Placements that are verified."""
     verifications: dict[str, Verification] = {}
     for placement in placements:
         verification = verification_of(placement)
@@ -158,7 +159,7 @@ def _written(move: LedgerMove, verification: Verification | None) -> Iterator[Ve
     checks = () if verification is None else verification.checks
     names = list(map(score_name, checks))
     for position, state in enumerate(move.checks):
-        # By position first: two checks may be of one score.
+        # Checks are matched by position first: two of them may be of one score.
         if position < len(names) and names[position] == state.score:
             yield checks[position]
         else:

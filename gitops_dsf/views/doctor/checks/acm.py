@@ -1,7 +1,7 @@
-"""Checks what the operator of Red Hat Advanced Cluster Management would remove of ours.
+"""Checks for objects of ours that Red Hat Advanced Cluster Management's operator would remove.
 
-A public fix of a demonstration of it says that the operator removes, in its own namespace, what it
-does not manage.
+According to a public fix of a demonstration of it, the operator removes objects in its own
+namespace that it does not manage.
 """
 
 from collections.abc import Iterator

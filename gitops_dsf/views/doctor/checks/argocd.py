@@ -1,4 +1,7 @@
-"""Checks Argo CD: its version and settings, and whether it applies the rendered tree."""
+"""Checks Argo CD: its version and settings, and whether it applies the rendered tree.
+
+Not guaranteed: that Argo CD works. Its own reports are read, which may be older than the hub.
+"""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain
@@ -31,10 +34,8 @@ OVERRIDE: Final = "applicationsetcontroller.enable.policy.override"
 TRACKING: Final = "application.resourceTrackingMethod"
 HEALTH: Final = "resource.customizations.health"
 REFUSED: Final = "not permitted in project"
-"""How Argo CD 3.6.1 reports what the AppProject does not allow.
-
-If it does not allow one object, nothing is applied (docs/contributing/behaviour.md#failed-syncs).
-"""
+"""The words of Argo CD 3.6.1 about objects that the AppProject does not allow. If one object is not
+allowed, nothing is applied (docs/contributing/behaviour.md#failed-syncs)."""
 BROKEN: Final = ("Missing", "Degraded")
 """The health of an object that does not work."""
 KINDS: Final = (
@@ -54,7 +55,7 @@ class _WrongObject(NamedTuple):
     name: str
     state: str
     message: str
-    """Why, in the words of Argo CD; empty if it does not report it."""
+    """The reason in the words of Argo CD; empty if it does not report one."""
 
     def __str__(self) -> str:
         if self.message:
@@ -259,7 +260,7 @@ def _application(facts: DoctorFacts, application: HubObject) -> Iterator[DoctorF
 
 
 def _refusals(status: HubObject) -> list[str]:
-    """What the AppProject does not allow, each message once."""
+    """The objects that the AppProject does not allow, each message once."""
     messages: set[str] = set()
     for result in _sync_results(status):
         message = str(result.get("message"))
@@ -270,8 +271,8 @@ def _refusals(status: HubObject) -> list[str]:
 
 def _wrong_objects(status: HubObject) -> Iterator[_WrongObject]:
     """The objects of an Application that are not as they should be."""
-    # Two lists tell half each: `resources` that an object differs, and the result of the last sync
-    # why it could not be applied.
+    # Each of two lists has a half: `resources` shows that an object differs, and the result of the
+    # last sync why it could not be applied.
     failures: dict[tuple[str, ...], str] = {}
     for result in _sync_results(status):
         if result.get("status") == "SyncFailed":

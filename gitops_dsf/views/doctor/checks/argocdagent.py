@@ -26,7 +26,7 @@ NEEDS: Final = (
 PARAMETERS: Final = "argocd-agent-params"
 """The ConfigMap with the settings of the principal."""
 _AGENT_LABEL: Final = "argocd-agent.argoproj-labs.io/agent-name"
-"""On a cluster Secret of Argo CD: the agent through which the cluster is reached."""
+"""The label of a cluster Secret of Argo CD with the agent through which the cluster is reached."""
 _MAPPING: Final = "principal.destination-based-mapping"
 _MAPPING_VARIABLE: Final = "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING"
 _CONTROLLER: Final = "application-controller"
@@ -83,7 +83,7 @@ def _mapping(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def _written_mapping(facts: DoctorFacts) -> str | None:
-    """Whether the principal maps by destination, as it is written; None if it is nowhere."""
+    """Whether the principal maps by destination, as it is written; None if it is not written."""
     for deployment in facts.of(FactSource.ARGOCD_DEPLOYMENTS):
         for container in containers_of(deployment):
             for variable in container.get("env") or ():
@@ -107,8 +107,8 @@ def _controller(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[Do
         )
     if not controllers:
         return
-    # `argocd-agentctl agent create` writes the annotation, and somebody may have removed it: then
-    # the controller of the hub and the agent both apply the Application.
+    # `argocd-agentctl agent create` writes the annotation. If it was removed, the controller of the
+    # hub and the agent both apply the Application.
     deployed = sorted(name_of(secret) for secret in secrets if not _is_skipped(secret))
     if deployed:
         annotate = ("annotate", "--overwrite", "secret", deployed[0])
@@ -139,7 +139,7 @@ def _silent(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[Doctor
     for application in facts.of(FactSource.AGENT_APPLICATIONS):
         agent = str(application["spec"]["destination"].get("name"))
         compared = seconds_of(application["status"]["reconciledAt"])
-        # Before the first report nobody can tell.
+        # Before the first report this is unknown.
         if agent in agents and compared is not None:
             newest[agent] = max(newest.get(agent, compared), compared)
     for agent, compared in sorted(newest.items()):
@@ -154,6 +154,6 @@ def _silent(facts: DoctorFacts, secrets: Sequence[HubObject]) -> Iterator[Doctor
 
 
 def _is_skipped(secret: HubObject) -> bool:
-    """Whether the Application controller of the hub leaves the cluster alone."""
+    """Whether the Application controller of the hub ignores the cluster."""
     annotations = secret["metadata"].get("annotations") or {}
     return str(annotations.get(SKIP_RECONCILE_ANNOTATION)).lower() == "true"

@@ -1,6 +1,7 @@
 """Checks the way from OCM's decision to an Application.
 
-That is Placements, how Argo CD reads them, and whether Argo CD knows the clusters.
+It consists of Placements, the readers of their decisions in Argo CD, and the clusters that Argo CD
+knows.
 """
 
 import re
@@ -29,7 +30,7 @@ CLUSTERS_NEED: Final = (
     HubPart.CLUSTERS,
 )
 _NO_CLUSTER: Final = re.compile(r'no entry for key "(?:labels|claims)"')
-"""What Argo CD reports when a template reads a label of a cluster that is not rendered."""
+"""The report of Argo CD when a template reads a label of a cluster that is not rendered."""
 
 
 def placements(facts: DoctorFacts) -> Iterator[DoctorFinding]:
@@ -65,7 +66,7 @@ def application_sets(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Do the rendered ApplicationSets generate Applications?"""
     rendered = 0
     for application_set in facts.inputs.application_sets:
-        # Those that people wrote are theirs to judge.
+        # Placements that people wrote are not judged.
         if not application_set.rendered:
             continue
         rendered += 1
@@ -192,7 +193,7 @@ def _pushed(facts: DoctorFacts) -> tuple[set[str], set[str]]:
 def _names(secret: HubObject, cluster: str) -> bool:
     """Whether the metadata of a Secret name a cluster, as the usual tools write it.
 
-    That of an argocd-agent is of the cluster with its name, and of no other.
+    A Secret of argocd-agent belongs to the cluster with its name, and to no other.
     """
     agent = argocd_agent_of(secret)
     if agent:
@@ -213,10 +214,10 @@ def _names(secret: HubObject, cluster: str) -> bool:
 
 
 def _add(facts: DoctorFacts, cluster: str) -> str:
-    """How Argo CD gets to know a cluster: by a GitOpsCluster where the hub has one, else by hand.
+    """The command that makes a cluster known to Argo CD: by a GitOpsCluster where the hub has one.
 
     A GitOpsCluster imports the clusters that a Placement in its namespace chooses. A Secret that
-    somebody makes by hand would have no owner that renews its token.
+    was made by hand would have no owner that renews its token.
     """
     importers = importers_into(facts.of(FactSource.GITOPS_CLUSTERS), facts.argocd_namespace)
     chosen = clusters_of_decisions(facts.inputs.snapshot.decisions)

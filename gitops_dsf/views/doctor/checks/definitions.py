@@ -1,4 +1,4 @@
-"""Checks who owns the CRD of DynamicScorer, and whether delivery.crds says so.
+"""Checks the owner of the CRD of DynamicScorer, and whether delivery.crds agrees.
 
 Red Hat's operator carries upstream's CRDs and writes them again at each reconcile. Where Argo CD
 applies ours, too, both overwrite each other, and the API server drops our fields in between.
@@ -44,7 +44,7 @@ def crds(facts: DoctorFacts) -> Iterator[DoctorFinding]:
                 f"write delivery.crds: Rendered {_CHANGE}, unless another program owns the CRDs",
             )
         return
-    # The managed fields of the CRD name its writers, unless somebody removed them.
+    # The managed fields of the CRD name its writers, unless they were removed.
     owners = names_text(writers_of(definition)) or "another program"
     if renders:
         yield error(
@@ -57,7 +57,7 @@ def crds(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def _of_upstream(definition: HubObject | None) -> DoctorFinding:
-    """With UpstreamController none are rendered, and any CRD that is there serves."""
+    """Checks the CRD with UpstreamController: none are rendered, and any existing one serves."""
     if definition is None:
         return error(
             f"the hub has no CRD {SCORER_CRD}, and with delivery.mode UpstreamController none is"

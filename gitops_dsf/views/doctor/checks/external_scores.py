@@ -49,7 +49,7 @@ def _well(facts: DoctorFacts, name: str, resource: str, presence: Presence) -> s
     clusters = plural(len(presence.published), "cluster")
     if not presence.endless:
         return f"{name} is on {clusters}"
-    # Without an end nothing tells a dead publisher from one whose value stays the same.
+    # Without an end, a dead publisher cannot be distinguished from one whose value stays the same.
     oldest: dict[str, float] = {}
     for score_object in facts.of(FactSource.EXTERNAL_SCORES):
         metadata = score_object["metadata"]
@@ -68,7 +68,7 @@ def _well(facts: DoctorFacts, name: str, resource: str, presence: Presence) -> s
 
 
 def _changed(metadata: dict[str, object]) -> float | None:
-    """When somebody changed the status last, in seconds since 1970; None if that is not known.
+    """The time of the last change of the status, in seconds since 1970; None if it is unknown.
 
     Kubernetes 1.37 sets the time of an entry only when a write changes the object.
     """

@@ -1,7 +1,10 @@
 """Checks Kueue, where Placements order clusters for its jobs.
 
-Whether it reads the order, and whether each MultiKueueConfig is ours and has every decided cluster.
-The facts about Kueue are those of version 0.19.2.
+It checks whether Kueue reads the order, and whether each MultiKueueConfig is ours and has every
+decided cluster. The facts about Kueue are those of version 0.19.2.
+
+Not guaranteed: that jobs are sent in this order. Kueue also looks at quota, and at clusters that it
+cannot reach.
 """
 
 from collections.abc import Iterator

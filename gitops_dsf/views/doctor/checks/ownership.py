@@ -1,4 +1,4 @@
-"""Checks who keeps scores up: a scorer and an agent of ours, and nobody else."""
+"""Checks the owners of scores: each needs a scorer and an agent of ours, and no other writer."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Checks what is paced: moves that wait, maintenance windows, and refuges of applications."""
+"""Checks paced applications: moves that wait, maintenance windows, and refuges."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def moves(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     oldest = min(waiting, key=lambda move: move.since, default=None)
     if oldest is not None:
         seconds = facts.inputs.now.timestamp() - oldest.since
-        # Of a fleet that stopped itself `moves-stopped` says what to do.
+        # For a fleet that stopped itself, `moves-stopped` has the fix.
         if seconds > LONG_WAIT_SECONDS and oldest.reason != MoveReason.STOPPED:
             yield warning(
                 f"{oldest.placement} has waited for {age_text(seconds)} to move from"

@@ -1,4 +1,15 @@
-"""Checks scorers, and whether their scores are there and valid."""
+"""Checks scorers, and whether their scores are there and valid.
+
+It reads the list of scorers, the status of each, and all published scores. A reason that an agent
+gives is reported in its words, and only scores without a reason are judged: many expired ones on
+one cluster point to its agent, one that is missing everywhere to the scorer.
+
+Guaranteed: a missing score is no problem while its scorer, cluster or agent is new, and none is
+called missing while the masks could not be read. Suspended scorers are not judged.
+
+Not guaranteed: the cause. Only the hub is read, so no metric source or scoring API is asked, and a
+scorer that publishes wrong values passes.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +95,7 @@ def _all_scorers(views: Sequence[ScorerView], *, by: str) -> str:
 
 
 def find_scorers(facts: DoctorFacts) -> str:
-    """A command for somebody who may have named the wrong namespace."""
+    """A command for users who may have named the wrong namespace."""
     everywhere = facts.command("get", "dynamicscorers", "--all-namespaces")
     return f"{everywhere}  # then --hub-namespace NAME"
 
@@ -140,7 +151,7 @@ def _by_both(view: ScorerView, describe: str) -> Iterator[DoctorFinding]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Tally:
-    """What `freshness` counts over all scorers."""
+    """The counts of `freshness` over all scorers."""
 
     published: list[str] = field(default_factory=list)
     """The cluster of each score that is there."""
@@ -164,7 +175,7 @@ def freshness(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         if view.suspended:
             continue
         tally.published.extend(view.expected.intersection(view.published))
-        # What an agent explains is not guessed at below.
+        # If an agent explains a missing score, no cause is guessed below.
         explained = view.failures.keys() & view.expected
         yield from _explained(facts, view)
         waiting = view.unusual.get(ScoreState.WAITING, ())
@@ -173,7 +184,7 @@ def freshness(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         missing = view.unusual.get(ScoreState.MISSING, [])
         missing = [name for name in missing if name not in explained]
         if unread_masks is not None:
-            # Without the masks, a missing score cannot be told from a masked one.
+            # Without the masks, a missing score cannot be distinguished from a masked one.
             unclear += len(missing)
             missing = []
         if view.scorer.on_hub:
@@ -210,7 +221,7 @@ def _there(facts: DoctorFacts, tally: _Tally) -> Iterator[DoctorFinding]:
 
 
 def _explained(facts: DoctorFacts, view: ScorerView) -> Iterator[DoctorFinding]:
-    """What the agents say of clusters without new scores: one finding for each reason."""
+    """Clusters without new scores, by the agents' own reasons: one finding for each reason."""
     name = view.scorer.name
     now = facts.inputs.now.timestamp()
     for group in view.failing:
@@ -221,7 +232,8 @@ def _explained(facts: DoctorFacts, view: ScorerView) -> Iterator[DoctorFinding]:
             f"{name} gives no scores on {clusters} ({names}){since}: {group.reason}:"
             f" {group.message}",
             f"gitops-dsf status --scorer {name} --all  # has the message of each cluster",
-            # Of the first, so that many such findings are counted and not listed.
+            # The subject is the first cluster, so that many such findings are counted and not
+            # listed.
             subject=group.clusters[0],
         )
 

@@ -40,7 +40,7 @@ def tokens(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 def _lacking(facts: DoctorFacts, view: ScorerView) -> list[str]:
     """The clusters that should have a score that counts, and have none."""
-    # Without the masks, nobody can say whether a score is missing or masked.
+    # Without the masks it is unknown whether a score is missing or masked.
     states = {*DEAD}
     if facts.missing(HubPart.MASKS) is None:
         states.add(ScoreState.MISSING)

@@ -3,8 +3,8 @@
 docs/contributing/behaviour.md#works-that-share-an-object has the facts.
 
 On a hub with Red Hat Advanced Cluster Management its operator carries the upstream add-on, and
-restores the Deployments and the add-on when somebody scales or deletes them. There the controllers
-may stay: without a DynamicScoringConfig they write no ManifestWork, and without clusters for its
+restores the Deployments and the add-on when they are scaled or deleted. There the controllers may
+stay: without a DynamicScoringConfig they write no ManifestWork, and without clusters for its
 Placements the add-on installs no agent. Both belong to people, and stay as people leave them
 (docs/start/acm.md).
 """
@@ -22,7 +22,7 @@ from gitops_dsf.views.doctor.objects import HubObject, key_of, name_of, namespac
 from gitops_dsf.wording import names_text
 
 UPSTREAM_WORK: Final = "dynamic-scoring-config-manifestwork"
-"""Its ManifestWork in the namespace of a cluster."""
+"""Upstream's ManifestWork in the namespace of a cluster."""
 UPSTREAM_LABELS: Final = (
     "app.kubernetes.io/name=dynamic-scoring-framework",
     "app=dynamic-scoring-addon-controller",
@@ -74,7 +74,7 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def _chosen(facts: DoctorFacts, *, is_running: bool) -> Iterator[DoctorFinding]:
-    """What delivery.mode UpstreamController needs, and what of ours would write beside it."""
+    """The needs of delivery.mode UpstreamController, and our objects that would write beside it."""
     # A ManifestWork lives in the namespace of its cluster, which has the cluster's name.
     clusters = sorted(map(namespace_of, facts.of(FactSource.OUR_WORKS)))
     if clusters:
@@ -122,9 +122,9 @@ def _is_configured(facts: DoctorFacts) -> bool:
 def _beside_operator(
     facts: DoctorFacts, operator: HubObject, works: list[str]
 ) -> Iterator[DoctorFinding]:
-    """What to do where the operator of a MultiClusterHub restores the controllers and the add-on.
+    """The fixes where the operator of a MultiClusterHub restores the controllers and the add-on.
 
-    The fixes take from them what makes them work, and nothing that the operator owns. `works` has
+    They remove the objects that make these work, and nothing that the operator owns. `works` has
     the clusters with a ManifestWork of the upstream add-on.
     """
     name = f"MultiClusterHub {key_of(operator)}"
@@ -136,7 +136,7 @@ def _beside_operator(
             _delete_config(facts, config),
         )
     # The finalizer of the DynamicScoringConfig deletes the works with it, so while there is one
-    # they are not told apart.
+    # they are not distinguished.
     if works and not configs:
         yield _works(facts, works)
     agents = sorted(map(namespace_of, facts.of(FactSource.UPSTREAM_ADDON_STATES)))
@@ -183,11 +183,11 @@ def delivers_alone(facts: DoctorFacts) -> bool:
     if facts.inputs.mode is not None:
         return False
     needed = (FactSource.OUR_WORKS, FactSource.ADDON_DEFINITIONS, FactSource.UPSTREAM_DEPLOYMENTS)
-    # What may not be read may be there, so nothing follows from its absence.
+    # A part that may not be read may be there, so nothing follows from its absence.
     if any(facts.missing(need) is not None for need in needed) or is_ours(facts):
         return False
     if facts.of(FactSource.MULTICLUSTERHUBS):
-        # Its operator brings the controllers and the add-on, whether somebody uses them or not.
+        # Its operator brings the controllers and the add-on, whether they are used or not.
         return bool(facts.of(FactSource.UPSTREAM_WORKS) or facts.of(FactSource.SCORING_CONFIGS))
     return bool(facts.of(FactSource.UPSTREAM_DEPLOYMENTS)) or _is_defined(facts)
 

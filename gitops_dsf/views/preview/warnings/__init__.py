@@ -1,8 +1,8 @@
-"""Warnings for reviewers: what a change does that is easy to miss and hard to undo.
+"""Warnings for reviewers: effects of a change that are easy to miss and hard to undo.
 
 A warning is a value; `gitops_dsf.show.preview.warnings` has its sentence, for texts and for JSON.
-The order is that of a short preview, which shows the first ten: what concerns security and what
-people must do by hand comes first, and what there may be for each application comes last.
+The order is that of a short preview, which shows the first ten: warnings about security and about
+manual steps come first, and those that there may be for each application come last.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,9 +30,9 @@ class ManyRescored:
     """Scores that change on too large a part of the inventory."""
 
     clusters_of: Mapping[str, int]
-    """How many clusters each scorer changes."""
+    """The number of clusters that each scorer changes."""
     clusters: int
-    """How many clusters all of them change."""
+    """The number of clusters that all of them change."""
     total: int
     max_percent: float
 

@@ -1,4 +1,4 @@
-"""Warnings of what gets access for the first time: hosts, agents, and pods that push metrics."""
+"""Warnings of new access: of hosts, agents, and pods that push metrics."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ AccessWarning = (
 
 
 class _Receipt(NamedTuple):
-    """What a host receives of a Secret."""
+    """The parts of a Secret that a host receives."""
 
     scorer: str
     """One that sends it."""
@@ -104,7 +104,7 @@ def _hosts(base: CheckedFleet, head: CheckedFleet) -> Iterator[HostGetsSecret]:
 
 
 def _receipts(fleet: CheckedFleet) -> dict[str, dict[str, _Receipt]]:
-    """What hosts receive, by Secret and host."""
+    """The receipts by Secret and host."""
     by_secret: dict[str, dict[str, _Receipt]] = {}
     for name, scorer in fleet.scorer_by_name.items():
         for credential in credentials_of(scorer, fleet):
@@ -201,7 +201,7 @@ def _with_receiver(fleet: CheckedFleet) -> set[str]:
 def _remote_write(base: CheckedFleet, head: CheckedFleet) -> Iterator[HostGetsRawScores]:
     """Warns if the raw scores of clusters go to a host that did not get them before."""
     writing = head.repository.spec.agent.remote_write
-    # Who ceases to send gives nothing to anybody.
+    # A scorer that ceases to send gives access to no one.
     if writing is None:
         return
     before = base.repository.spec.agent.remote_write

@@ -1,6 +1,6 @@
 """Warnings of many applications that go to one cluster at once.
 
-Its scores do not know what is about to arrive, so it looks free to each of them.
+The scores of the cluster do not show the coming arrivals, so it looks free to each of them.
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ class ManyArrivals:
     cluster: str
     applications: tuple[str, ...]
     could_be_paced: int
-    """How many of them a pace would hold, and does not."""
+    """The number of them that a pace would hold, but does not."""
     has_pace: bool
     """Whether the fleet has a pace that they could follow."""
 
@@ -36,7 +36,7 @@ def arrival_warnings(
     arriving = defaultdict[str, list[str]](list)
     could_be_paced = defaultdict[str, list[str]](list)
     for move in moves:
-        # Where it goes is open, so nobody can say what arrives with it.
+        # Its target is open, so it is unknown which others arrive with it.
         if move.target == UNKNOWN:
             continue
         # A pace holds only what has a cluster already.

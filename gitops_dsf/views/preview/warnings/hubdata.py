@@ -19,7 +19,7 @@ class OldHubData:
     """Scores that were read long ago."""
 
     age: float
-    """In seconds."""
+    """The age in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class ExpiredScores:
 
 @dataclass(frozen=True, kw_only=True)
 class HubDataProblem:
-    """What is wrong with the data, in the words of whoever read it."""
+    """A problem of the data, in the words of its reader."""
 
     problem: str
 
@@ -66,7 +66,7 @@ HubDataWarning = (
 def hub_data_warnings(
     hub: HubData, snapshot: Snapshot, head: CheckedFleet
 ) -> Iterator[HubDataWarning]:
-    """Why a preview that is computed from this data may be wrong."""
+    """The reasons why a preview that is computed from this data may be wrong."""
     if hub.age is not None and hub.age > OLD_SECONDS:
         yield OldHubData(age=hub.age)
     yield from _expired_warnings(hub, snapshot)

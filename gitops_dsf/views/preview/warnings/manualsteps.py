@@ -1,4 +1,4 @@
-"""Warnings of what Argo CD leaves to people, and of what it deletes although others use it."""
+"""Warnings of manual steps that Argo CD leaves to people, and of shared objects that it deletes."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ ManualStep = (
 def manual_step_warnings(
     base: CheckedFleet | None, head: CheckedFleet, snapshot: Snapshot | None
 ) -> Iterator[ManualStep]:
-    """What somebody must do by hand because of the change, or must know before it is merged."""
+    """The manual steps that the change needs, and facts to know before it is merged."""
     if base is None:
         return
     yield from _bootstrap_warnings(base, head)

@@ -122,13 +122,13 @@ def close_warnings(
 ) -> Iterator[CloseDecision]:
     """Warns of decisions that a small change of a score would turn, by the weights people wrote.
 
-    `spans` has the lowest and highest value of each score. Of a paced Placement that would move
-    already, the queue of moves tells.
+    `spans` has the lowest and highest value of each score. A paced Placement that would move
+    already is in the queue of moves instead.
     """
     if max_points <= 0:
         return
     for pair in pairs:
-        # With unknown scores the verdict has numbers that stand in, and no margin can be told.
+        # With unknown scores the verdict has placeholders, and the margin is unknown.
         if pair.after is None or not pair.touched or pair.certainty is not None:
             continue
         by_scores = as_people_wrote(pair.after)
@@ -148,7 +148,7 @@ def _few_clusters(pair: VerdictPair, verdict: Verdict) -> Iterator[NoCluster | F
 
 
 def _outcome(verdict: Verdict) -> str:
-    """Why OCM does not schedule a Placement."""
+    """The reason why OCM does not schedule a Placement."""
     return verdict.notes[0] if verdict.notes else str(verdict.outcome)
 
 
@@ -192,7 +192,7 @@ def _close(
     closest: CloseDecision | None = None
     for explanation in (of_last, of_rival):
         flip = explanation.nearest
-        # Of two equal changes the first one is named, that of the cluster that would be left.
+        # If two changes are equal, the first one is named, that of the cluster that would be left.
         if flip is None or (closest and abs(closest.flip.change) <= abs(flip.change)):
             continue
         closest = CloseDecision(
