@@ -87,8 +87,8 @@ def _of_agents(
         if variant.source_type != "Prometheus" or variant.source_parameters:
             return None
     # It is empty for another language than PromQL, which cannot be judged here.
-    for part, checked in scorer.parsed_query():
-        if checked.tree is None or not keeps_apart(part.text, checked.tree, cluster_label):
+    for part, parsed in scorer.parsed_query():
+        if parsed.tree is None or not keeps_apart(part.text, parsed.tree, cluster_label):
             return None
         # There is one part: several were refused above.
         return StoreQuery(

@@ -29,7 +29,7 @@ from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
 from gitops_dsf.resolve.metric_sources import Variant
-from gitops_dsf.resolve.promql.check import MAX_QUERY, Checked, check
+from gitops_dsf.resolve.promql.check import MAX_QUERY, ParsedQuery, check
 from gitops_dsf.resolve.promql.history import history_seconds
 from gitops_dsf.urls.defaults import RECEIVER_ORIGIN, SCORING_PATH
 from gitops_dsf.urls.parts import has_path, join, origin, path_of, rooted
@@ -272,7 +272,7 @@ class EffectiveScorer:
                 added.append(history_seconds(tree))
         return self.spec.source.params.range + max(added)
 
-    def parsed_query(self) -> list[tuple[QueryPart, Checked]]:
+    def parsed_query(self) -> list[tuple[QueryPart, ParsedQuery]]:
         """Each expression of the query; empty if it is not PromQL for a Prometheus.
 
         The trees are not kept: those of thousands of scorers would take much memory.

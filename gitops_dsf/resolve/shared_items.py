@@ -44,9 +44,9 @@ def _series_apart(scorer: EffectiveScorer, names: Sequence[str]) -> Iterator[Ser
     if scorer.source_type == SOURCE_TYPE:
         yield from _series_of_measures(scorer, names)
         return
-    for part, checked in scorer.parsed_query():
-        if checked.tree is not None:
-            yield SeriesOfExpression(offset=part.offset, share=others(checked.tree, names))
+    for part, parsed in scorer.parsed_query():
+        if parsed.tree is not None:
+            yield SeriesOfExpression(offset=part.offset, share=others(parsed.tree, names))
 
 
 def _series_of_measures(

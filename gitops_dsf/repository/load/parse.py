@@ -44,6 +44,8 @@ _DIRECTIVE = re.compile(r"(?:[ \t]*(?:#.*)?\r?\n)*(%[A-Z].*)")
 """A directive before any content. A `%` further down is content, or a mistake that libyaml reports.
 """
 _BROKEN: Final = frozenset({codes.SYNTAX.id, codes.TAB.id, codes.TEMPLATE.id})
+_CODES: Final = {"syntax": codes.SYNTAX, "tab": codes.TAB, "template": codes.TEMPLATE}
+"""The code of a finding, by the kind of its mistake."""
 _STRING_TAG: Final = "tag:yaml.org,2002:str"
 
 Parsed = tuple[list[Document], list[Diagnostic]]
@@ -272,7 +274,7 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
         return [], [codes.TEMPLATE.at(error.position, *TEMPLATE)]
     except YAMLError as error:
         mistake = explain(error if isinstance(error, MarkedYAMLError) else str(error), text)
-        code = codes.TEMPLATE if mistake.template else codes.TAB if mistake.tab else codes.SYNTAX
+        code = _CODES[mistake.kind]
         position = position_of(mistake.line, mistake.column)
         diagnostics.append(code.at(position, mistake.message, mistake.hint))
     return documents, diagnostics

@@ -8,11 +8,13 @@ message and position are reported.
 """
 
 import re
-from typing import Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import yaml
 from yaml import MarkedYAMLError, ScalarToken, YAMLError
 
+from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.repository.load.characters import line_and_column
 
 TEMPLATE: Final = (
@@ -95,15 +97,16 @@ _NO_BREAK_SPACE = (
 _NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\ufeff"
 
 
-class SyntaxMistake(NamedTuple):
-    """The explanation of a mistake, and its 0-based line and column in the parsed text."""
+@dataclass(frozen=True, slots=True)
+class SyntaxMistake(Mistake):
+    """A mistake in the syntax, with its place as libyaml reports it."""
 
-    line: int
-    column: int
-    message: str
-    hint: str = ""
-    tab: bool = False
-    template: bool = False
+    offset: int | None = None
+    line: int = 0
+    """0-based, in the parsed text, as the column."""
+    column: int = 0
+    kind: Literal["syntax", "tab", "template"] = "syntax"
+    """`tab`: in the indentation. `template`: an action of a Go template."""
 
 
 def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
@@ -123,7 +126,7 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     # Before everything else: whatever libyaml expected, a tab is what an editor put there.
     if "\t" in _leading_blank(here) and re.search("token|indentation|tab", problem):
         message = "a tab in the indentation; YAML allows spaces only"
-        return SyntaxMistake(line, here.index("\t"), message, "use spaces", tab=True)
+        return SyntaxMistake(message, "use spaces", line=line, column=here.index("\t"), kind="tab")
     # The most certain cause first: each of them may make libyaml say any of the texts below.
     cause = (
         _template_action(error, lines)
@@ -136,21 +139,21 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     explanation = _explanation_of(problem)
     if explanation is None:
         message = f"not valid YAML: {error.problem or error.context or 'unreadable'}"
-        return SyntaxMistake(line, column, message)
-    mistake = SyntaxMistake(line, column, *explanation)
+        return SyntaxMistake(message, line=line, column=column)
+    mistake = SyntaxMistake(*explanation, line=line, column=column)
     if "mapping values" in problem:
         return _too_deep(lines, mistake)
     if "did not find expected key" in problem and here[:column].strip():
         message = "text behind a quoted or bracketed value"
-        return mistake._replace(message=message, hint="quote the whole value")
+        return replace(mistake, message=message, hint="quote the whole value")
     if "node content" in problem and not "".join(lines[line:])[column:].strip():
         message = "the text ends where a value or a closing bracket should be"
-        return mistake._replace(message=message, hint="write it, or remove what opens it")
+        return replace(mistake, message=message, hint="write it, or remove what opens it")
     context = error.context_mark
     if context is None:
         return mistake
     # Where something is not closed, libyaml reports the end of the text. People need the beginning.
-    at_beginning = mistake._replace(line=context.line, column=context.column)
+    at_beginning = replace(mistake, line=context.line, column=context.column)
     if "while scanning a simple key" in problem:
         return _without_colon(lines, at_beginning)
     # A line that is not indented deeper than that of the bracket is outside of it.
@@ -158,7 +161,7 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     indentation_of_bracket = len(_leading_blank(lines[context.line]))
     is_outside = line > context.line and (not here.strip() or indentation <= indentation_of_bracket)
     if "unexpected end of stream" in problem or ("expected ',' or" in problem and is_outside):
-        return at_beginning._replace(message="the bracket or quote that opens here is never closed")
+        return replace(at_beginning, message="the bracket or quote that opens here is never closed")
     return mistake
 
 
@@ -176,7 +179,7 @@ def _template_action(error: MarkedYAMLError, lines: list[str]) -> SyntaxMistake 
             continue
         action = _TEMPLATE_LINE.match(lines[min(mark.line, len(lines) - 1)])
         if action is not None:
-            return SyntaxMistake(mark.line, action.end(), *TEMPLATE, template=True)
+            return SyntaxMistake(*TEMPLATE, line=mark.line, column=action.end(), kind="template")
     return None
 
 
@@ -206,10 +209,10 @@ def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMi
     for start, end in quoted_texts:
         if start is not None and any(map(_FIELD.match, lines[start.line + 1 : end.line + 1])):
             return SyntaxMistake(
-                start.line,
-                start.column,
                 "the quote that opens here is not closed: the fields below are part of its text",
                 "close it on its line",
+                line=start.line,
+                column=start.column,
             )
     return None
 
@@ -222,7 +225,7 @@ def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
             column = space.end() - 1
             code_point = ord(lines[number][column])
             message = f"U+{code_point:04X} looks like a space, but is not one in YAML"
-            return SyntaxMistake(number, column, message, "write a space")
+            return SyntaxMistake(message, "write a space", line=number, column=column)
     return None
 
 
@@ -241,7 +244,7 @@ def _inner_quote(lines: list[str], line: int) -> SyntaxMistake | None:
             "write `|-` in its place, and the text on the next line, indented and without quotes"
             " around it"
         )
-    return SyntaxMistake(line, quoted.end(1) - 1, message, hint)
+    return SyntaxMistake(message, hint, line=line, column=quoted.end(1) - 1)
 
 
 def _without_colon(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
@@ -250,7 +253,8 @@ def _without_colon(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
     joined = re.match(r"([A-Za-z][\w.-]*):(?!//)(\S{1,40})", lines[mistake.line][mistake.column :])
     if joined is None:
         return mistake
-    return mistake._replace(
+    return replace(
+        mistake,
         column=mistake.column + joined.end(1),
         message="no space after the `:`",
         hint=f"write `{joined[1]}: {joined[2]}`",
@@ -268,11 +272,13 @@ def _too_deep(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
         if lines[number].strip() and not lines[number].lstrip().startswith("#"):
             column = len(_leading_blank(lines[number]))
             if column >= start:
-                return _without_colon(lines, SyntaxMistake(number, column, *_WITHOUT_COLON))
+                return _without_colon(
+                    lines, SyntaxMistake(*_WITHOUT_COLON, line=number, column=column)
+                )
             break
     message = "this line is indented deeper than the one above, which has a value already"
     hint = "give lines of one mapping the same indentation, or indent neither"
-    return SyntaxMistake(mistake.line, start, message, hint)
+    return SyntaxMistake(message, hint, line=mistake.line, column=start)
 
 
 def _leading_blank(line: str) -> str:
@@ -287,8 +293,8 @@ def _reader_error(error: str, text: str) -> SyntaxMistake:
     character = re.search(_NOT_PRINTABLE, text)
     if character is None:
         reason = error.splitlines()[0] if error else "unreadable"
-        return SyntaxMistake(0, 0, f"not valid YAML: {reason}")
+        return SyntaxMistake(f"not valid YAML: {reason}")
     line, column = line_and_column(text, character.start())
     message = f"the character U+{ord(character[0]):04X} is not allowed in YAML"
     hint = "remove it, or write it as an escape in double quotes"
-    return SyntaxMistake(line, column, message, hint)
+    return SyntaxMistake(message, hint, line=line, column=column)

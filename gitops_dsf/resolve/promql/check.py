@@ -101,32 +101,32 @@ class QueryMistake(Mistake):
     """
 
 
-class Checked(NamedTuple):
+class ParsedQuery(NamedTuple):
     """The tree of an expression that parses; None otherwise and after an unknown function."""
 
     tree: Tree
     mistakes: tuple[QueryMistake, ...] = ()
 
 
-def check(text: str) -> Checked:
+def check(text: str) -> ParsedQuery:
     """Parses one expression (not a `;` list). Never raises."""
     if len(text) > MAX_EXPRESSION:
         message = f"more than {MAX_EXPRESSION} characters in one expression"
-        return Checked(None, (QueryMistake(message, "use recording rules", MAX_EXPRESSION),))
+        return ParsedQuery(None, (QueryMistake(message, "use recording rules", MAX_EXPRESSION),))
     words = tokens(text, limit=MAX_WORDS + 1)
     text = _without_raw_backslashes(text, words)
     excess = _too_much(words)
     if excess is not None:
-        return Checked(None, (excess,))
+        return ParsedQuery(None, (excess,))
     try:
         tree = _parse(text)
     except ValueError as error:
-        return Checked(None, (_mistake(text, words, printable(error, max_characters=200)),))
+        return ParsedQuery(None, (_mistake(text, words, printable(error, max_characters=200)),))
     # It parses, and only a query of a range refuses it: Prometheus 3 answers with an error 400.
     wrong_result = _wrong_result(tree, words)
     if wrong_result is not None:
-        return Checked(None, (wrong_result,))
-    return Checked(tree)
+        return ParsedQuery(None, (wrong_result,))
+    return ParsedQuery(tree)
 
 
 def tokens(text: str, *, limit: int) -> list[Token]:

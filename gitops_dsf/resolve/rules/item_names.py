@@ -103,7 +103,7 @@ def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
             return None
         per_node = any(selection.measure.per_node for selection in selected)
         return lambda label: per_node and label == "node"
-    trees = [checked.tree for _, checked in scorer.parsed_query()]
+    trees = [parsed.tree for _, parsed in scorer.parsed_query()]
     # An expression that does not parse could keep any label.
     if not trees or any(tree is None for tree in trees):
         return None

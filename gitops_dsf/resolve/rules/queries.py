@@ -30,8 +30,8 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
     for scorer in context.each_type:
         # MetricsQL allows what PromQL refuses, so a mistake there may be none.
         if scorer.spec.source.dialect == "PromQL":
-            for part, checked in scorer.parsed_query():
-                for mistake in checked.mistakes:
+            for part, parsed in scorer.parsed_query():
+                for mistake in parsed.mistakes:
                     yield _reported(scorer, part, mistake)
         query = scorer.spec.source.params.query
         # A longer query has the next finding, and is not read to its end.
