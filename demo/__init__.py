@@ -1,4 +1,4 @@
-"""`make demo`: the whole loop on one machine, without Kubernetes and without a network.
+"""The demo, `make demo`: the whole loop on one machine, without Kubernetes and without a network.
 
 The git repository, every gitops-dsf command, the agents, the scoring APIs and the simulator are
 real. The parts of a fleet that only Kubernetes has are replaced, each by one module: the kubelet

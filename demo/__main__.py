@@ -1,4 +1,4 @@
-"""`python -m demo`, which `make demo` runs.
+"""The entry point of the demo, `python -m demo`, which `make demo` runs.
 
 Exit codes: 0 the demo completed; 1 something is missing or did not happen; 2 wrong usage; 128 +
 signal after a signal.
@@ -126,7 +126,7 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
         narrator.plain("", f"  {shown(folder)}/ stays. To try:")
         for command in commands(folder):
             narrator.plain(f"    {command}")
-        # The stack would stop them, too, but only here can their number be told.
+        # The stack would stop them as well, but only here their number is known.
         count = stage.programs.stop()
         narrator.plain("", f"  {count} programs ended after {time.monotonic() - started:.0f} s.")
     return 0

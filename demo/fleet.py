@@ -15,7 +15,7 @@ from gitops_dsf.errors import GitopsDsfError
 CONTENT: Final = Path(__file__).with_name("repository")
 BRANCH: Final = "main"
 REGISTRY: Final = "registry.example.com"
-"""Of images that no pod of the demo starts: its agents are processes."""
+"""The registry of images that no pod of the demo starts: its agents are processes."""
 GIT_URL: Final = "https://git.example.com/demo/fleet.git"
 SCORING_APIS: Final = Path(__file__).with_name("scoringapis")
 """Scorers that are added in the course of the demo."""
@@ -30,7 +30,7 @@ PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")
 _GIT_SETTINGS: Final = (
     *("-c", "user.name=Platform Team"),
     *("-c", "user.email=platform@example.com"),
-    # A signature may ask for a passphrase, which nobody could type.
+    # A signature may ask for a passphrase, and the demo has no one to type it.
     *("-c", "commit.gpgSign=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
     # git starts it in the background, where it could outlive the demo.

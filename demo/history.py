@@ -123,7 +123,7 @@ class Recording:
 
     def __init__(self) -> None:
         self._samples: dict[tuple[str, str], dict[int, float]] = {}
-        """By score name and cluster, then by second."""
+        """Samples by score name and cluster, then by second."""
 
     def add(self, now: float, raw: Mapping[str, Mapping[str, float]]) -> None:
         """Adds raw scores by cluster, then by score name."""
@@ -147,7 +147,7 @@ class Recording:
         return first, last
 
     def answer(self) -> dict[str, Any]:
-        """What /api/v1/query_range would answer, with a point every second."""
+        """The answer that /api/v1/query_range would give, with a point every second."""
         rows: list[dict[str, Any]] = []
         for (name, cluster), samples in sorted(self._samples.items()):
             metric = {"__name__": METRIC, SCORE_NAME_LABEL: name, CLUSTER_LABEL: cluster}

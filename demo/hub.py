@@ -1,4 +1,4 @@
-"""The hub of the demo: what agents publish, what OCM decides, and what the state branch would have.
+"""The hub of the demo: the scores of agents, the decisions of OCM, and the state branch.
 
 Agents write AddOnPlacementScores as files, the simulator stands for OCM's placement controller, and
 no API server runs. Raw scores come from the agents' metrics, as a Prometheus would scrape them.
@@ -100,7 +100,8 @@ class Hub:
         if published is None:
             return {}
         snapshot = replace(published, decisions=self._decisions, observed_at=datetime.now(UTC))
-        # Written anew: a file of an earlier snapshot would be read as a part of this one.
+        # All files are written again: a file of an earlier snapshot would be read as a part of this
+        # one.
         shutil.rmtree(self._state, ignore_errors=True)
         for path, content in files(snapshot, hub="demo"):
             (self._state / path).parent.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,7 @@ _OF_THE_CONNECTION: Final = frozenset(
 )
 PROMETHEUS: Final = "prometheus-operated.monitoring.svc:9090"
 
-# Of a recording rule of the node mixin of kube-prometheus.
+# This is a recording rule of the node mixin of kube-prometheus.
 CPU: Final = "100 * avg(instance:node_cpu_utilisation:rate5m)"
 
 # vCPUs by instance type, of a recording rule that many distributions ship.
@@ -54,7 +54,7 @@ class ClusterLoad:
 
     cluster: str
     percent: float
-    """Before the first change."""
+    """The percentage before the first change."""
     instance_type: str
     cores: int
     points: list[tuple[float, float]] = field(default_factory=list)

@@ -19,10 +19,10 @@ from gitops_dsf.errors import GitopsDsfError
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SLICE_SECONDS: Final = 0.1
 START_SECONDS = 30.0
-"""How long a program may take until it does what is awaited."""
+"""The time that a program may take until it does the awaited action."""
 STOP_SECONDS = 6.0
 TAIL_LINES = 12
-"""Of the log of a program that ended by itself, in the message about it."""
+"""The number of log lines of a program that ended by itself, in the message about it."""
 T = TypeVar("T")
 
 
@@ -60,7 +60,7 @@ class Stop:
             self.check()
 
     def _request(self, number: int, _frame: FrameType | None) -> None:
-        # An exception here could interrupt the start of a program, which then nobody would stop.
+        # An exception here could interrupt the start of a program, which nothing would stop then.
         self._number = number
 
 

@@ -1,8 +1,8 @@
-"""What runs during a demo: scoring APIs, agents with their clusters' networks, and the hub.
+"""The stage of a demo: scoring APIs, agents with their clusters' networks, and the hub.
 
 `make demo` needs no Kubernetes. Git, scoring APIs, agents and the network between them are real;
-Argo CD, the work agent, the kubelet and OCM's placement controller are replaced by what they would
-have written.
+Argo CD, the work agent, the kubelet and OCM's placement controller are replaced by files with the
+content that they would write.
 """
 
 import sys
@@ -29,9 +29,8 @@ SCORERS: Final = {
     "cpu-headroom-forecast": ("headroom_forecast", "cpu-headroom-forecast.scoring.svc:8000"),
     "vcpu-cost": ("cost", "vcpu-cost.scoring.svc:8000"),
 }
-"""By score name: the folder below examples/scorers, which is also the module, and `host:port` as
-the clusters write it.
-"""
+"""Scorers by score name: the folder below examples/scorers, which is also the module, and
+`host:port` as the clusters write it."""
 EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples" / "scorers"
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -42,13 +41,13 @@ class ViewingTime:
     """Time for viewers, in seconds. Waiting for programs is not part of it."""
 
     watch: float
-    """After each change."""
+    """The time to watch after each change."""
     rise: float
     """The rise of a load peak."""
     ease: float
     """The fall of a load peak."""
     tick: float = 0.5
-    """Between two observations."""
+    """The time between two observations."""
 
 
 FULL: Final = ViewingTime(watch=7.0, rise=6.0, ease=9.0)
@@ -105,7 +104,7 @@ class DemoStage:
     def start_agents(self) -> dict[str, str]:
         """Starts an agent per cluster. Returns the `host:port` of their metrics by cluster."""
         for cluster, load in self.loads.items():
-            # By reference: scoring APIs that start later are found, too.
+            # The dictionary is passed by reference: scoring APIs that start later are found, too.
             proxy = self._stack.enter_context(network(load, self._services))
             flags = [
                 f"--cluster-name={cluster}",

@@ -1,6 +1,8 @@
 """The steps of the demo.
 
-Its text says only what was observed: what moves, and when, is read from the decisions.
+Guaranteed: its text has only observed facts. Moves and their times are read from the decisions, and
+the demo fails if an expected one does not come in time. Not guaranteed: that the times are those of
+a fleet. There is no API server, no kubelet and no Argo CD whose delays would add to them.
 """
 
 import json
@@ -29,9 +31,9 @@ STEPS: Final = 10
 PEAK_PERCENT: Final = 96.0
 EASED_PERCENT: Final = 55.0
 LINE_SECONDS: Final = 1.5
-"""Between two lines about an unchanged decision."""
+"""The time between two lines about an unchanged decision."""
 MOVE_SECONDS: Final = 30.0
-"""How long an expected move is awaited, before the demo fails."""
+"""The time for which an expected move is awaited, before the demo fails."""
 SETTLE_SECONDS: Final = 3.0
 """Time until the forecast follows a load that no longer changes."""
 
@@ -221,7 +223,7 @@ class Story:
         return False
 
     def _previewed_text(self) -> str:
-        """What the preview says of the application."""
+        """The text of the preview about the application."""
         # The fleet has one application, and so there is at most one move.
         for move in self._previewed["comparison"]["moves"]:
             if move["to"] == "unknown":
@@ -402,7 +404,7 @@ def _timestamp(seconds: float) -> str:
 def shown(path: Path) -> str:
     """The path as a person in the current folder would type it."""
     relative = os.path.relpath(path)
-    # Nobody types ../../.. where the whole path is as short.
+    # A relative path such as ../../.. is not shorter than the whole one here.
     if relative.startswith(".."):
         return str(path)
     return relative

@@ -1,4 +1,4 @@
-"""Where the program starts, also as python -m gitops_dsf.
+"""The start of the program, also as python -m gitops_dsf.
 
 It imports the rest inside of its function, so that an interrupt while modules are read ends it as
 it does later: with one line and exit code 130.

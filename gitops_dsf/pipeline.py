@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckResult:
-    """What all checks found about a repository, and the fleet if none of it is an error."""
+    """The findings of all checks of a repository, and the fleet if none of them is an error."""
 
     fleet: CheckedFleet | None
     """None when any finding is an error."""
@@ -37,7 +37,7 @@ class CheckResult:
 
 @dataclass(frozen=True, kw_only=True)
 class RenderResult(CheckResult):
-    """What rendering a repository gave."""
+    """The result of rendering a repository."""
 
     tree: "RenderedTree | None"
     """None when any finding is an error."""

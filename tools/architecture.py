@@ -79,11 +79,11 @@ class Arrow(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     target: str
     label: str
     at: int | None = None
-    """Its x when it is vertical, its y when it is horizontal."""
+    """The x of a vertical line, or the y of a horizontal one."""
 
 
 class ArchitectureDrawing(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What is in the picture. Sizes are pixels."""
+    """The parts of the picture. Sizes are pixels."""
 
     width: int
     height: int
@@ -182,7 +182,7 @@ def _arrow(arrow: Arrow, boxes: Mapping[str, Area]) -> Iterator[str]:
 
 
 def _gap(low: int, high: int, other_low: int, other_high: int) -> tuple[int, int]:
-    """Where a line leaves one box and meets the other; each has a low and a high side."""
+    """The place where a line leaves one box and meets the other; each has a low and a high side."""
     # Between the sides that face each other: the arrow may point either way.
     if high <= other_low:
         return high, other_low

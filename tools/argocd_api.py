@@ -1,6 +1,6 @@
-"""Writes what Argo CD and OCM accept, as data.
+"""Writes the fields and functions that Argo CD and OCM accept, as data.
 
-This is the fields of an ApplicationSet and of a Placement, from their CRDs; the functions of Argo
+These are the fields of an ApplicationSet and of a Placement, from their CRDs; the functions of Argo
 CD's Go templates, from its sources and sprig's; and the labels and annotations that its programs
 know, from its sources and those of its GitOps engine.
 

@@ -1,6 +1,6 @@
-"""The fragment of argocd-cm with the health checks of OCM's kinds and ours.
+"""Writes the fragment of argocd-cm with the health checks of OCM's kinds and ours.
 
-`python -m tools.argocd_health` writes it.
+The command is `python -m tools.argocd_health`.
 
 The checks are Lua files in the layout of Argo CD's own `resource_customizations`
 (`<group>/<Kind>/health.lua` with tests beside it), so they can be contributed there without

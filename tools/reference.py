@@ -1,8 +1,10 @@
 """Generates the pages of docs/reference/fields/.
 
 There is one per authored kind, with an example and every field, one of the command line, and one of
-the metrics. They are never edited by hand. The site has all; `python -m tools.reference` writes
-those that are kept in git.
+the metrics. The site has all; `python -m tools.reference` writes those that are kept in git.
+
+Guaranteed: pages are generated as a whole from models, parsers and metrics, so they are never
+edited by hand.
 """
 
 import argparse
@@ -35,7 +37,7 @@ _FLEETS: Final = (
     _TEMPLATE / "on-request/examples",
     Path(__file__).parents[1] / "examples" / "fleet",
 )
-"""Where examples of all kinds are: the first one of a kind is shown."""
+"""Folders with examples of all kinds: the first one of a kind is shown."""
 _SOURCES_PAGE: Final = "scores/sources.md"
 _AGENT_PAGE: Final = "operate/agent.md"
 _ALERTS_PAGE: Final = "operate/monitoring.md"
@@ -130,7 +132,7 @@ def _example(kind: str) -> list[str]:
     document = next(text for text in _documents() if f"\nkind: {kind}\n" in text)
     lines = ["```yaml"]
     for line in document.splitlines():
-        # It tells editors where the schema is, by a path that does not hold on the page.
+        # The line shows editors the place of the schema, by a path that does not hold on the page.
         if not line.startswith("# yaml-language-server:"):
             lines.append(line)
     return [*lines, "```"]

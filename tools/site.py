@@ -59,7 +59,7 @@ def sources(*, repository: str | None = REPOSITORY) -> Mapping[str, str]:
     pages: dict[str, str] = {}
     for page in DOCS.rglob("*.md"):
         pages[page.relative_to(DOCS).as_posix()] = _themed(_linked(page, repository), page.parent)
-    # Those that are kept in git are generated again, so the site never has an old one.
+    # Pages that are kept in git are generated again, so the site never has an old one.
     for name, text in fields.items():
         pages[f"{_FIELDS}/{name}"] = text
     listed = pages.pop("README.md")

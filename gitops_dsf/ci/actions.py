@@ -1,4 +1,4 @@
-"""What the variables and the event of an Actions runner say: GitHub, Gitea and Forgejo."""
+"""The variables and the event of an Actions runner: GitHub, Gitea and Forgejo."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,11 +31,11 @@ class _MergeGroup(msgspec.Struct, frozen=True):
     """An entry of GitHub's merge queue."""
 
     base_sha: str = ""
-    """What the queue merges into: the branch, or the entry before this one."""
+    """The commit that the queue merges into: the branch, or the entry before this one."""
 
 
 class _Event(msgspec.Struct, frozen=True):
-    """What started the run."""
+    """The event that started the run."""
 
     pull_request: _Pull | None = None
     merge_group: _MergeGroup | None = None
@@ -101,7 +101,7 @@ def _event(path: str) -> _Event:
 def _why_no_comment(
     event: _Event, variables: Mapping[str, str], *, has_token: bool, summary: Path | None
 ) -> str:
-    """Why nothing can be written to the pull request; empty if it can."""
+    """The reason why nothing can be written to the pull request; empty if it can."""
     pull = event.pull_request
     if pull is None:
         return "this run belongs to no pull request"

@@ -1,4 +1,4 @@
-"""Finds out by the variables of the environment which forge runs the pipeline."""
+"""Finds the forge that runs the pipeline by the variables of the environment."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from gitops_dsf.ci.run import PipelineRun
 
 
 def pipeline_run(variables: Mapping[str, str]) -> PipelineRun:
-    """Reads the variables of the forge. Without them this is somebody's machine.
+    """Reads the variables of the forge. Without them this is a person's machine.
 
     Raises PipelineError if everybody can read a token that may push.
     """

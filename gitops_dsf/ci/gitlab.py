@@ -1,4 +1,4 @@
-"""What the variables of GitLab CI say, and whether its tokens are safe."""
+"""The variables of GitLab CI, and whether its tokens are safe."""
 
 from collections.abc import Mapping
 
@@ -52,7 +52,7 @@ def _artifacts(variables: Mapping[str, str]) -> str:
 
 
 def _why_no_comment(request: str, *, has_token: bool) -> str:
-    """Why nothing can be written to the merge request; empty if it can."""
+    """The reason why nothing can be written to the merge request; empty if it can."""
     if not request:
         return "this pipeline belongs to no merge request"
     if not has_token:

@@ -2,7 +2,7 @@
 
 It reads the sources from git's objects, and commits in a work tree of its own: the caller's files
 and branches are never touched. If another push was faster, it renders again on top of it. It never
-forces a push, so nothing that somebody else pushed is lost.
+forces a push, so commits of others are never lost.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,12 +37,12 @@ The token stays in its variable: it is not passed as an argument, and not writte
 break at its end and a byte order mark are removed, as `secret_variable` does, which refuses others.
 """
 _AUTHOR: Final = {"user.name": "gitops-dsf", "user.email": "gitops-dsf@users.noreply.invalid"}
-"""Who commits where git has no author."""
+"""The author of commits where git has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishJob:
-    """What is published, and how."""
+    """The job of publishing one branch."""
 
     directory: Path
     branch: str

@@ -1,4 +1,4 @@
-"""The run of a pipeline: what is compared, where the preview goes, and how commits are pushed."""
+"""The run of a pipeline: compared revisions, the place of the preview, and the push of commits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class PipelineError(GitopsDsfError):
 
 @dataclass(frozen=True, kw_only=True)
 class PipelineRun:
-    """The run of a pipeline, or somebody's machine, where everything is empty."""
+    """The run of a pipeline. On a person's machine everything is empty."""
 
     forge: ForgeKind | None = None
     base: str = ""
@@ -38,16 +38,16 @@ class PipelineRun:
     branch: str = ""
     """The branch that was pushed to."""
     summary: Path | None = None
-    """Where a page of the run can be written to."""
+    """The file to which a page of the run can be written."""
     pull: tuple[Forge, int] | None = None
     """The pull request that gets the comment, by its number."""
     artifacts: str = ""
     """The page of the forge that lists the files which this run keeps; empty if it is not known."""
     silence: str = ""
-    """Why there is no comment."""
+    """The reason why there is no comment."""
     push_url: str = ""
-    """Where commits are pushed to with PUSH_TOKEN; empty for the origin with its own credentials.
-    """
+    """The URL to which commits are pushed with PUSH_TOKEN; empty for the origin with its own
+    credentials."""
 
 
 def secret_variable(variables: Mapping[str, str], name: str) -> str:

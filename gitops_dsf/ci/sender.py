@@ -1,4 +1,4 @@
-"""How a pipeline sends requests to its forge: with the standard library alone.
+"""Sends the requests of a pipeline to its forge, with the standard library alone.
 
 Each request has a time limit as a whole, and so have all of them together. A time-out of a socket
 is not enough: it starts again with each byte that arrives.
@@ -22,7 +22,7 @@ from gitops_dsf.forge.ratelimit import asked_wait
 from gitops_dsf.forge.sending import ForgeAnswer, ForgeError, Sign
 
 MAX_ANSWER_BYTES: Final = 32 << 20
-"""What is read of one answer at most."""
+"""Upper limit of the bytes that are read of one answer."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -38,7 +38,7 @@ class Sender:
 
     token: str = field(repr=False)
     seconds: float = field(default=30.0, kw_only=True)
-    """For one request, from the name of the host to the last byte of the answer."""
+    """The time limit for one request, from the name of the host to the last byte of the answer."""
     seconds_left: float = field(default=180.0, kw_only=True)
     """Seconds for all requests that are still to come."""
 

@@ -36,7 +36,7 @@ def moment(text: str) -> datetime:
 
 def whole_seconds(text: str) -> int:
     """Parses a number of seconds, 1 or more."""
-    # int() also takes `+5` and `1_000`, which nobody means on a command line.
+    # int() also takes `+5` and `1_000`, which are mistakes on a command line.
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds, 1 or more")
     return int(text)

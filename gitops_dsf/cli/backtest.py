@@ -1,4 +1,4 @@
-"""gitops-dsf backtest: shows what a fleet repository would have decided in the past."""
+"""The verb `gitops-dsf backtest`: shows the decisions that a fleet would have made in the past."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""Reading the history of a backtest: from a metric store, or from saved answers of one."""
+"""Reads the history of a backtest: from a metric store, or from saved answers of one."""
 
 import asyncio
 import math
@@ -28,7 +28,7 @@ SavedMatrices = Sequence[Matrix]
 
 
 def span_of(answers: SavedMatrices) -> Span | None:
-    """From the first sample to the last one; None if these are not two times."""
+    """The span from the first sample to the last one; None if these are not two times."""
     start = math.inf
     end = -math.inf
     for answer in answers:
@@ -101,7 +101,7 @@ class StoreHistory:
             raw_scores = results(
                 page.answer.series, read=read, grid=grid, first=page.first, count=page.count
             )
-            # The cluster label of a query that is asked anew was checked before it was asked.
+            # The cluster label of a query that the store evaluates again was checked before.
             if anew is None:
                 notes += _without_label(question, raw_scores, cluster_label=self._cluster_label)
             self._comparison.add(question, page.first, page.count, raw_scores)
@@ -141,12 +141,12 @@ def feed_files(
 
 
 class _Use(NamedTuple):
-    """How much of the saved history of one score is used."""
+    """The part of one score's saved history that is used."""
 
     score_name: str
     used: int
     samples: int
-    """Those of clusters that are asked for; all of them if there is no such cluster."""
+    """The samples of the requested clusters; all of them if there is no such cluster."""
     others: tuple[str, ...]
     """The clusters of the history, if none of them is asked for."""
 

@@ -1,6 +1,10 @@
-"""`gitops-dsf ci`: what the pipeline of a fleet repository runs.
+"""The verb `gitops-dsf ci`: the jobs that the pipeline of a fleet repository runs.
 
 The jobs call the verbs that people call, so that a failed pipeline can be repeated on a machine.
+
+Guaranteed: nothing is written into the work tree by a check, and a token is never an argument of a
+process. Not guaranteed: a preview with data. When the hub's branch or a metric store cannot be
+read, the preview says so, and the job does not fail because of it.
 """
 
 import argparse
@@ -40,10 +44,10 @@ from gitops_dsf.show.preview.page import MARKER, MAX_CHARACTERS
 from gitops_dsf.urls.store_pages import is_store_page
 
 BACKTEST_SECONDS: Final = 60
-"""How long the backtest of a pull request may take."""
+"""The time limit for the backtest of a pull request."""
 # The settings of a pull request may be invalid, and then `diff` still lists their mistakes.
 DEFAULT_STATE_BRANCH: Final = "gitops-dsf-state"
-"""Where the reconciler writes its state, if the settings cannot be read."""
+"""The branch to which the reconciler writes its state, if the settings cannot be read."""
 _BACKTEST_TITLE: Final = "### What this would have done"
 
 
@@ -65,7 +69,7 @@ def _check(args: argparse.Namespace, pipeline: PipelineRun) -> int:
 
 
 class _CheckedSources(NamedTuple):
-    """What the preview needs to know of the sources."""
+    """The facts about the sources that the preview needs."""
 
     settings: FleetRepositorySpec | None
     """None if the repository is invalid."""
@@ -147,7 +151,8 @@ def _renders_as_committed(
             "--check",
             run=lambda: deliver(directory, produce_checked(checked), out=None, is_check=True),
         )
-    # Elsewhere, because a check writes nothing into a clone that is also somebody's work tree.
+    # The tree is rendered elsewhere, because a check writes nothing into a clone that may be a
+    # person's work tree.
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder, "rendered"))
         return _passes(
@@ -189,20 +194,20 @@ def _preview(
 
 
 def _page_link(page: Path | None, pipeline: PipelineRun) -> str:
-    """Where the page of the preview is, for the comment; empty without one."""
+    """The address of the preview's page, for the comment; empty without one."""
     if page is None or not page.is_file() or not pipeline.artifacts:
         return ""
     return f"\nEverything of this preview: [{page.name}]({pipeline.artifacts})\n"
 
 
 def _base(directory: Path, pipeline: PipelineRun, settings: FleetRepositorySpec | None) -> str:
-    """What a run is compared with where nobody says it; empty if nothing is known."""
+    """The base of a run if none is given; empty if it is unknown."""
     with Repository(directory=directory).reading() as clone:
         return base_of(clone, pipeline) or _target_branch(clone, settings)
 
 
 def base_of(clone: Repository, pipeline: PipelineRun) -> str:
-    """What the forge says that a pull request is compared with; empty without a pull request."""
+    """The base of a pull request according to the forge; empty without a pull request."""
     if pipeline.merge and clone.commit("HEAD") == pipeline.merge:
         # The first parent is the branch that was merged into, as it was then.
         parents = clone.parents("HEAD")
@@ -256,11 +261,11 @@ class _MetricStore(NamedTuple):
     """Empty without one."""
     token_file: Path | None
     problem: str
-    """Why its token cannot be sent; empty if it can, or if there is none."""
+    """The reason why its token cannot be sent; empty if it can, or if there is none."""
 
     @property
     def access(self) -> tuple[str, ...]:
-        """What `scorer try` is given."""
+        """The arguments of `scorer try` for access."""
         options: tuple[str, ...] = ("--prometheus", self.url)
         if self.token_file is not None:
             options += ("--token-file", str(self.token_file))
@@ -268,7 +273,7 @@ class _MetricStore(NamedTuple):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What `diff` and `backtest` are given."""
+        """The arguments of `diff` and `backtest` for access."""
         options = self.access
         label = os.environ.get("GITOPS_DSF_CLUSTER_LABEL", "").strip()
         if label:
@@ -293,7 +298,7 @@ def _metric_store() -> Iterator[_MetricStore]:
         yield _MetricStore(url, None, "")
         return
     with tempfile.TemporaryDirectory() as folder:
-        # In a file that nobody else can read: arguments of a process can be listed.
+        # The token is in a file that only this user can read: arguments of a process can be listed.
         file = Path(folder, "token")
         file.touch(mode=0o600)
         file.write_text(token, encoding="utf-8")
@@ -354,7 +359,7 @@ def _backtest(source: tuple[str, ...], store: _MetricStore, used: int) -> str:
 
 def _publish(args: argparse.Namespace, pipeline: PipelineRun) -> int:
     branch = args.branch or pipeline.branch
-    # Not the branch of the clone: on somebody's machine that is not a push to it.
+    # The branch of the clone does not count: on a person's machine it is not a push to it.
     if not branch:
         raise UsageError(
             "no forge says which branch was pushed to: name it with --branch, and try it with"

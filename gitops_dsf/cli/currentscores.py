@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # A preview without a store has bounds of the scores and is of use, so this wait is a short one.
 SECONDS: Final = 20.0
-"""For all questions together. A pull request waits for them."""
+"""The time limit for all queries together. A pull request waits for them."""
 MAX_BEHIND: Final = 3600.0
 """Seconds by which raw scores in a snapshot may be older than its published scores. The reconciler
 leaves out older ones, and others may have been written by hand.
@@ -58,7 +58,7 @@ def current_scores(
     head: CheckedFleet | None,
     data: HubData,
 ) -> CurrentScores:
-    """What the store of --prometheus has, else what the data of the hub has. Raises UsageError.
+    """The raw scores of the store of --prometheus, else of the hub's data. Raises UsageError.
 
     Without data of a hub nothing is simulated, and raw scores are of no use.
     """
@@ -124,7 +124,7 @@ def _in_snapshot(
 
 
 def _of_its_time(by_cluster: ByCluster, snapshot: Snapshot) -> ByCluster:
-    """Those that are not much older than the published scores beside them."""
+    """The raw scores that are not much older than the published scores beside them."""
     if snapshot.observed_at is None:
         return by_cluster
     oldest = snapshot.observed_at.timestamp() - MAX_BEHIND
@@ -221,7 +221,7 @@ class _Reading:
 def _answer(
     scorer: str, clusters: int, by_cluster: ByCluster, *, at: float, anew: bool
 ) -> RawScorerAnswer:
-    """What is known of a scorer. Its age is that at the time `at`, in Unix seconds."""
+    """The answer for a scorer. Its age is that at the time `at`, in Unix seconds."""
     age = None
     if by_cluster:
         # The oldest, because a reader judges by the age whether all of them can be trusted.

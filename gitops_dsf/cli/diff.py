@@ -1,4 +1,4 @@
-"""`gitops-dsf diff`: shows what a change does before it is merged."""
+"""The verb `gitops-dsf diff`: shows the effects of a change before it is merged."""
 
 import argparse
 import sys
@@ -92,7 +92,7 @@ def _preview(
         differs=bool(foreign) or differs(comparison),
         foreign_files=foreign,
         hub=data.shown(),
-        # An absent base has findings such as the missing gitops-dsf.yaml, which nobody must mend.
+        # An absent base has findings such as the missing gitops-dsf.yaml, which need no fix.
         base_errors=() if before.absent else tuple(map(FindingOutput.of_error, before.errors)),
         head_errors=tuple(map(FindingOutput.of_error, after.errors)),
         comparison=comparison,

@@ -1,4 +1,4 @@
-"""gitops-dsf doctor: finds what is wrong on a hub, with the command that fixes it."""
+"""The verb `gitops-dsf doctor`: finds problems on a hub, with the commands that fix them."""
 
 import argparse
 import sys
@@ -37,5 +37,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
     bad = {State.ERROR, State.WARNING} if args.strict else {State.ERROR}
-    # What the hub refused is only "unknown". A pipeline must not take that for a healthy hub.
+    # A part that the hub refused is only "unknown". A pipeline must not take that for a healthy
+    # hub.
     return int(facts.refused or any(finding.state in bad for finding in findings))

@@ -1,4 +1,4 @@
-"""`gitops-dsf explain`: explains a code, or why a Placement chooses a cluster or does not.
+"""The verb `gitops-dsf explain`: explains a code, or the decision of a Placement.
 
 For a cluster it also says what would change the decision.
 """

@@ -1,4 +1,8 @@
-"""`gitops-dsf explain` of a Placement, and of one cluster for it."""
+"""Explains a Placement, and one cluster for it: the second part of `gitops-dsf explain`.
+
+The decision is that of the simulator, with the scores of a hub or of files. Not guaranteed: OCM's
+reasons, because OCM names none. Without scores only the filters are explained.
+"""
 
 import argparse
 import difflib
@@ -45,10 +49,11 @@ from gitops_dsf.views.status.verification import VerifierFacts, verifications_of
 
 
 class PacedPlacement(Struct, frozen=True, kw_only=True):
-    """What is paced about a Placement: its desired move, and what it waits for."""
+    """The paced part of a Placement: its desired move, and the reason why it waits."""
 
     move: DesiredPacedMove | None
-    """Where OCM would move it by the written weights; None if nowhere, or without scores."""
+    """The move that OCM would make by the written weights; None if there is none, or without
+    scores."""
     queue: QueueView | None
 
 
@@ -57,11 +62,12 @@ class PlacementOutput(SimulateOutput, frozen=True, kw_only=True):
 
     paced: PacedPlacement | UnsetType = UNSET
     failures: tuple[ClusterFailure, ...] | UnsetType = UNSET
-    """Why scores that rank it are not updated, by the agents. Only with `--context`."""
+    """The reasons why scores that rank it are not updated, by the agents. Only with `--context`."""
     verification: Verification | UnsetType = UNSET
-    """What must hold after a move; absent if nobody verifies."""
+    """The checks after a move; absent if moves are not verified."""
     jobs: JobsByScores | UnsetType = UNSET
-    """Where Kueue's jobs would go; absent without multiKueue, and without scores."""
+    """The order in which Kueue's jobs would be sent; absent without multiKueue, and without
+    scores."""
 
 
 _EXPLANATION_FIELDS: Final = [
@@ -200,7 +206,7 @@ def _resources(fleet: CheckedFleet, key: str) -> frozenset[str] | None:
 
 
 def _verification(fleet: CheckedFleet, key: str) -> Verification | UnsetType:
-    """What must hold after a move of a Placement."""
+    """The checks after a move of a Placement."""
     for placement in fleet.placements:
         if placement.key == key and placement.paced is not None:
             return placement.paced.verification or UNSET
@@ -222,7 +228,7 @@ def _check_cluster(name: str, state: HubState, *, has_snapshot: bool) -> None:
 
 
 def _explanation(verdict: Verdict, cluster: str, fleet: CheckedFleet) -> Explanation:
-    """Why a cluster is in or out, by the weights that people wrote.
+    """The reasons why a cluster is in or out, by the weights that people wrote.
 
     A paced Placement that wishes to move is still where it is, and no score would change that.
     """
@@ -235,7 +241,7 @@ def _explanation(verdict: Verdict, cluster: str, fleet: CheckedFleet) -> Explana
 
 
 def _without_rank(explanation: Explanation) -> Explanation:
-    """Without scores nothing is known but whether the cluster passes the filters."""
+    """The explanation without scores: only whether the cluster passes the filters is known."""
     return msgspec.structs.replace(
         explanation,
         reason="it passes the filters; without scores its rank is unknown",
@@ -285,7 +291,7 @@ def _cluster(explanation: Explanation, verdict: Verdict, data: HubData) -> str:
 
 
 def _pace(verdict: Verdict, data: HubData, *, hub_namespace: str) -> PacedPlacement:
-    """Where a paced Placement would move by the written weights, and what it waits for."""
+    """The move of a paced Placement by the written weights, and the reason why it waits."""
     moves = stored_moves(data.snapshot)
     facts = VerifierFacts(
         verifications=verifications_of([verdict.source]),
@@ -305,7 +311,7 @@ def _pace(verdict: Verdict, data: HubData, *, hub_namespace: str) -> PacedPlacem
 
 
 def _jobs(verdict: Verdict, data: HubData) -> JobsByScores | None:
-    """Where jobs would go by the scores; None without scores or without multiKueue."""
+    """The order of jobs by the scores; None without scores or without multiKueue."""
     # Without scores all would be 0, and the order that of the names.
     if data.snapshot is None or verdict.ranking is None:
         return None

@@ -1,4 +1,4 @@
-"""Why `diff --fail-on` refuses a change. What is not known counts as if it happened."""
+"""Reasons why `diff --fail-on` refuses a change. An unknown effect counts as if it happened."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -76,7 +76,7 @@ def _later_moves(comparison: Comparison) -> Iterator[str]:
 
 
 def _worse_losses(comparison: Comparison, effects: Collection[str]) -> Iterator[str]:
-    """What the change makes worse if a cluster is drained or lost."""
+    """Losses that the change makes worse when a cluster is drained or lost."""
     for window in comparison.maintenance or ():
         # A drain is a loss with notice.
         if "homeless" in effects and window.homeless:

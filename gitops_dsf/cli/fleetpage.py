@@ -1,4 +1,4 @@
-"""What the page of a fleet shows besides the hub: where git has its objects, and past moves."""
+"""The parts of a fleet's page that are not on the hub: places of objects in git, and past moves."""
 
 import argparse
 import time
@@ -70,7 +70,7 @@ def _live_commit(facts: DoctorFacts) -> str:
 
 
 def _sources(directory: Path, live: str) -> tuple[Mapping[tuple[str, str], SourcePlace], str]:
-    """Where git has each object, by kind and name, and a sentence about the commit."""
+    """The place of each object in git, by kind and name, and a sentence about the commit."""
     if not (directory / SETTINGS_FILE).is_file():
         return {}, (
             "Names have no links, because this was not made in a fleet repository; --repository"
@@ -96,8 +96,8 @@ def _sources(directory: Path, live: str) -> tuple[Mapping[tuple[str, str], Sourc
 def _places(repository: Repository, commit: str) -> dict[tuple[str, str], SourcePlace]:
     with checkout(repository, commit) as sources:
         documents = load(sources.root).documents
-    # Of documents and not of a checked fleet: an old commit may break rules of today, and its files
-    # can be linked to all the same.
+    # Documents are used and not a checked fleet: an old commit may break rules of today, and its
+    # files can be linked anyway.
     settings = next(
         (document for document in documents if document.kind == "FleetRepository"), None
     )

@@ -17,7 +17,7 @@ FORGES: Final = {
     "forgejo": "gitea",
     "codeberg.org": "gitea",
 }
-"""What is in the name of a host, and the forge that it tells."""
+"""The text in the name of a host, and the forge that it points to."""
 
 
 def check_url(url: str) -> None:

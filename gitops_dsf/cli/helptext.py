@@ -18,7 +18,7 @@ MAX_COLUMNS: Final = 110
 MIN_COLUMNS: Final = 28
 """Columns for the explanations of examples at least. With less each one is below its example."""
 _DEEPER: Final = 4
-"""By how much more the continuation of an example is indented."""
+"""The further indentation of the continuation of an example."""
 _CONTINUATION: Final = 4
 """A line that is indented by more continues the explanation of the line before."""
 _COMMANDS: Final = ("gitops-dsf ", "kubectl ", "curl ")
@@ -131,7 +131,7 @@ def _aligned(examples: Sequence[_Example], width: int) -> Iterator[str]:
 
 
 def _typed(example: _Example, width: int) -> Iterator[str]:
-    """What to type. A long command continues after a backslash, so that it can be copied."""
+    """The command to type. A long one continues after a backslash, so that it can be copied."""
     if example.indent + len(example.typed) <= width or not example.typed.startswith(_COMMANDS):
         yield " " * example.indent + example.typed
         return

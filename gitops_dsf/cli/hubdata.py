@@ -1,4 +1,4 @@
-"""What several verbs read: scores and decisions of the hub, and the repository."""
+"""Inputs that several verbs read: scores and decisions of the hub, and the repository."""
 
 import argparse
 import sys
@@ -54,7 +54,7 @@ def read_hub_data(
 def _snapshot(
     args: argparse.Namespace, resources: frozenset[str] | None, moves_in: str | None
 ) -> tuple[Snapshot | None, str]:
-    """What is known of the hub, or why nothing is."""
+    """The snapshot of the hub, or the reason why there is none."""
     if args.scores is not None:
         return from_path(args.scores, resources=resources), ""
     if args.context is not None:
@@ -97,7 +97,7 @@ def placement_key(fleet: CheckedFleet, written: str) -> str:
     if written in applied(fleet).placements:
         return written
     keys = list(applied(fleet).placements)
-    # Most fleets have their Placements in one namespace, which nobody wants to type.
+    # Most fleets have their Placements in one namespace, which should not need to be typed.
     matching = [key for key in keys if key.partition("/")[2] == written]
     if len(matching) == 1:
         return matching[0]

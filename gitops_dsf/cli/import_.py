@@ -1,4 +1,4 @@
-"""gitops-dsf import: takes a hub's inventory, and scorers and masks that git lacks, into git.
+"""The verb `gitops-dsf import`: takes a hub's inventory, and scorers and masks that git lacks.
 
 On request also ApplicationSets and the Placements that they follow.
 """

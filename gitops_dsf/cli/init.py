@@ -1,4 +1,4 @@
-"""`gitops-dsf init`: creates a fleet repository, and says what to do next."""
+"""The verb `gitops-dsf init`: creates a fleet repository, and shows the next steps."""
 
 import argparse
 import shlex
@@ -64,7 +64,7 @@ def _steps(target: Path, *, is_empty: bool) -> Iterator[str]:
 
 
 def _missing(args: argparse.Namespace, forge: str | None) -> Iterator[str]:
-    """What people must add themselves."""
+    """The files that people must add themselves."""
     if args.git_url is None:
         yield (
             "Set spec.git.url in gitops-dsf.yaml to the repository that Argo CD will clone, and"
@@ -103,7 +103,7 @@ def _places(new: NewFleet) -> Iterator[str]:
 
 
 def _additions(additions: Mapping[str, str]) -> Iterator[str]:
-    """What people must add to files that are there already."""
+    """The text that people must add to files that are there already."""
     for path, text in additions.items():
         yield f"{path} of the git repository exists already, and was not changed. Add to it:"
         yield ""

@@ -1,4 +1,4 @@
-"""What verbs read first: the folder of a fleet repository, a named file, the context of a hub."""
+"""Inputs that verbs read first: the folder of a fleet, a named file, the context of a hub."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""gitops-dsf install: from a hub with OCM and Argo CD to a running loop."""
+"""The verb `gitops-dsf install`: brings a hub with OCM and Argo CD to a running loop."""
 
 import argparse
 import sys
@@ -22,7 +22,7 @@ from gitops_dsf.views.doctor.finding import DoctorFinding, State
 from gitops_dsf.wording import names_text
 
 PASSING_SECONDS: Final = 60.0
-"""How long errors may pass that doctor finds after an installation."""
+"""The time in which errors that doctor finds after an installation may pass."""
 # doctor lists all objects of the hub each time.
 LOOK_AGAIN_SECONDS: Final = 5.0
 
@@ -95,7 +95,8 @@ def _ready(findings: tuple[DoctorFinding, ...], *, dry_run: bool) -> bool:
 def _is_published(source: InstallSource, *, must: bool) -> bool:
     """Says what must be pushed first. Returns whether to go on."""
     state = published_state(source)
-    # Nobody waits for what Argo CD cannot have. Without waiting, people may push afterwards.
+    # Waiting is useless for objects that Argo CD cannot have. Without waiting, people may push
+    # afterwards.
     if state.missing and must:
         print(printable(f"nothing was changed: {state.missing}"), file=sys.stderr)
         return False
@@ -105,7 +106,7 @@ def _is_published(source: InstallSource, *, must: bool) -> bool:
 
 
 def _lasting_findings(examine: _Examine) -> tuple[DoctorFinding, ...]:
-    """What doctor finds.
+    """The findings of doctor that stay.
 
     Conditions of objects that were just applied are often errors for some seconds, also of
     ApplicationSets that already have their applications, so errors are looked at again for a

@@ -1,4 +1,4 @@
-"""Reading the files of a journal: from its branch, or where --journal says."""
+"""Reads the files of a journal: from its branch, or from the folder of --journal."""
 
 import argparse
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ class JournalFiles(NamedTuple):
     """The files of a journal, which are not decoded yet."""
 
     contents: dict[str, bytes]
-    """By name of the file."""
+    """Contents by name of the file."""
     origin: str
-    """Where they are from, for people."""
+    """The place that they were read from, for people."""
 
 
 def journal_files(args: argparse.Namespace) -> JournalFiles | None:

@@ -1,4 +1,4 @@
-"""`gitops-dsf log`: past changes of decisions, from the journal."""
+"""The verb `gitops-dsf log`: shows past changes of decisions, from the journal."""
 
 import argparse
 import sys
@@ -26,15 +26,15 @@ FETCH_SECONDS: Final = 60.0
 
 
 class LogSource(Struct, frozen=True, kw_only=True):
-    """Where the records are from, and how old that is."""
+    """The source of the records, and its age."""
 
     origin: str
     pushed: str | UnsetType = UNSET
-    """When the reconciler pushed the branch last; absent for files."""
+    """The time when the reconciler pushed the branch last; absent for files."""
     fetched: bool | UnsetType = UNSET
     """Whether the branch was fetched just now; absent for files."""
     problem: str = ""
-    """Why it was not fetched, although nobody said --no-fetch."""
+    """The reason why it was not fetched, although --no-fetch was not given."""
 
 
 class LogOutput(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -190,7 +190,7 @@ def _say_skipped(args: argparse.Namespace, files: JournalFiles, content: Journal
 
 
 def _source_lines(source: LogSource, *, now: float) -> Iterator[str]:
-    """How old the branch is; nothing for files.
+    """The age of the branch; nothing for files.
 
     For example `branch gitops-dsf-journal at 4f2c4f2c4f, fetched now, last pushed 3 min ago`.
     """

@@ -2,6 +2,9 @@
 
 Exit codes: 0 success; 1 errors in the repository, drift, or something that cannot be read; 2 wrong
 usage; 3 a bug of gitops-dsf; 130 interrupted.
+
+Guaranteed: every exception becomes one of these codes and a message on standard error, and a
+traceback is shown only with --debug.
 """
 
 import argparse
@@ -73,7 +76,7 @@ Exit codes: 0 fine, 1 errors or drift, 2 wrong usage, 3 a bug of gitops-dsf, 130
 
 EXIT_CODES: Final = """\
 exit codes: 0 fine, 1 errors, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted"""
-"""For the help of every verb that does not list its own."""
+"""Exit codes for the help of every verb that does not list its own."""
 
 _OPTIONS_OF_PARSERS: Final[dict[str, Any]] = {
     "formatter_class": HelpFormatter,
@@ -113,7 +116,8 @@ def _end(code: int) -> None:
 def exit_code_of(arguments: Sequence[str], run: Callable[[], int] | None = None) -> int:
     """Runs one command, says why it failed, and returns its exit code; never raises.
 
-    With `run` that is called, by a caller that has what the command would make anew.
+    `run` is called in its place, for a caller that has the objects that the command would build
+    again.
     """
     # Looked for before argparse runs, which can fail as well.
     debug = "--debug" in arguments
@@ -127,7 +131,7 @@ def exit_code_of(arguments: Sequence[str], run: Callable[[], int] | None = None)
         # Within the try: a full disk or a closed pipe often shows only when the buffer is written.
         sys.stdout.flush()
     except SystemExit as error:
-        # How argparse ends after --help, --version and its own usage errors.
+        # argparse ends like this after --help, --version and its own usage errors.
         return error.code if isinstance(error.code, int) else USAGE
     except KeyboardInterrupt:
         _print_error("interrupted")
@@ -326,7 +330,7 @@ def _without_secret(option: str, value: str) -> str:
 
 
 def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
-    """Asks for a report of an exception that nobody expected, and returns the exit code."""
+    """Asks for a report of an unexpected exception, and returns the exit code."""
     if debug:
         traceback.print_exc()
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""A new fleet in a folder of a git repository: what is read only at the root of the repository.
+"""A new fleet in a folder of a git repository: files that are read only at the repository's root.
 
 Forges read pipelines and owners there, and pre-commit its hooks. So `init` writes them there, for
 the folder alone, and changes no file that exists.
@@ -37,7 +37,7 @@ _OWNED: Final = re.compile(r"^(/|\*(?= ))", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True)
 class FleetPlace:
-    """Where a new fleet is in git."""
+    """The place of a new fleet in git."""
 
     top: Path
     """The root of the git repository, or the folder of the fleet where there is none."""
@@ -60,12 +60,12 @@ class FleetPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class RootFiles:
-    """What belongs to the root of the repository."""
+    """The files at the root of the repository."""
 
     files: Mapping[str, bytes]
     """Files that are not there yet, by path."""
     additions: Mapping[str, str]
-    """What people must add to files that are there already, by path."""
+    """The text that people must add to files that are there already, by path."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ class SplitFiles:
     """The files of a new fleet by where they belong."""
 
     fleet: dict[str, bytes]
-    """Those of the fleet's folder, by path in it."""
+    """The files of the fleet's folder, by path in it."""
     root: RootFiles
 
 

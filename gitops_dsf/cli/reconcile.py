@@ -1,4 +1,4 @@
-"""gitops-dsf reconcile: what git cannot know, observed on the hub."""
+"""The verb `gitops-dsf reconcile`: observes on the hub what git cannot know."""
 
 import argparse
 import asyncio
@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 AUTHOR: Final = "gitops-dsf <gitops-dsf@users.noreply.invalid>"
-"""Author of commits by default. The domain belongs to nobody (RFC 2606)."""
+"""The author of commits by default. The domain is reserved (RFC 2606)."""
 
 
 def run(args: argparse.Namespace) -> int:

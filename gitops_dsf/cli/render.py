@@ -1,4 +1,4 @@
-"""gitops-dsf render: writes the tree that Argo CD applies."""
+"""The verb `gitops-dsf render`: writes the tree that Argo CD applies."""
 
 import argparse
 import sys
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 def deliver(
     directory: Path, rendered: RenderResult, *, out: str | None, is_check: bool = False
 ) -> int:
-    """What `render` does with a fleet that was rendered already. Returns its exit code."""
+    """Delivers a fleet that was rendered already, as `render` does. Returns its exit code."""
     target = _target(directory, out)
     tree = _shown(directory, rendered)
     if tree is None:

@@ -1,4 +1,4 @@
-"""Creates a fleet repository from the template, with what was asked for."""
+"""Creates a fleet repository from the template, with the requested options."""
 
 import re
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ _REGISTRY: Final = re.compile(
 _OF_A_NEW_REPOSITORY: Final = re.compile(
     r"(readme|licen[cs]e|copying)(\.\w+)?|\.gitignore", re.IGNORECASE
 )
-"""What forges write into the first commit of a repository, when they are asked to."""
+"""Files that forges write into the first commit of a repository, when they are asked to."""
 _MAX_NAMED: Final = 3
 """Files of a folder that is not empty that a message names."""
 
@@ -39,7 +39,7 @@ class NewFleet:
     files: tuple[str, ...]
     """The written files of its folder, sorted."""
     root: RootFiles
-    """What belongs to the root of the git repository around it."""
+    """The files at the root of the git repository around it."""
     kept: frozenset[str]
     """Files of its folder that were there already."""
 

@@ -1,4 +1,4 @@
-"""gitops-dsf schema: writes the schema for editors, or all that is generated from the models."""
+"""The verb `gitops-dsf schema`: writes the schema for editors, or everything that is generated."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""gitops-dsf scorer: the command of the scorer SDK, and the action try.
+"""The verb `gitops-dsf scorer`: the command of the scorer SDK, and the action try.
 
 It also checks the PromQL in /config.
 """

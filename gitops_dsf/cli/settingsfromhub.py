@@ -1,6 +1,6 @@
-"""Writes into gitops-dsf.yaml what a hub decides, for `init` and `import`.
+"""Writes settings that a hub decides into gitops-dsf.yaml, for `init` and `import`.
 
-That is where its Argo CD is, and who owns the CRDs. The module needs the extra live.
+These are the place of its Argo CD, and the owner of the CRDs. The module needs the extra live.
 """
 
 import sys
@@ -35,7 +35,7 @@ def adapt_settings(directory: Path, hub: HubClient, *, is_dry_run: bool = False)
     text = read_text(directory, SETTINGS_FILE)
     name = _name(text)
     if name is None:
-        # What reads the whole repository says what is wrong with the file.
+        # Readers of the whole repository report mistakes of the file.
         return
     file = SettingsFile(text, name=name)
     section = file.section("argocd") or {}
@@ -47,7 +47,7 @@ def adapt_settings(directory: Path, hub: HubClient, *, is_dry_run: bool = False)
     changed = (*argocd.changed, *crds.changed)
     if changed and not is_dry_run:
         write_files(directory, {SETTINGS_FILE: file.text})
-    # What changed is the result; what people should know or do is beside it, on standard error.
+    # The changes are the result; facts and hints for people are beside it, on standard error.
     for line in changed:
         print(printable(f"{SETTINGS_FILE}: {line}"))
     for line in (*argocd.notes, *crds.notes):
@@ -60,7 +60,7 @@ def _adapted(
     on_hub: T | Unread | None,
     adapt: Callable[[SettingsFile, T], AdaptedSettings],
 ) -> AdaptedSettings:
-    """What `adapt` makes of a field and of what is on the hub; nothing changes if it has none."""
+    """The result of `adapt` for a field and objects of the hub; nothing changes if it has none."""
     if on_hub is None:
         return AdaptedSettings()
     if isinstance(on_hub, Unread):

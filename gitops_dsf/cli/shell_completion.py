@@ -40,7 +40,7 @@ def words() -> list[str]:
     """The words after the program's name on the line being completed."""
     line = os.environ.get("COMP_LINE", "")
     cursor = os.environ.get("COMP_POINT", "")
-    # What is behind the cursor may be an older command that somebody edits.
+    # The words behind the cursor may be an older command that is being edited.
     if cursor.isdigit():
         line = line[: int(cursor)]
     return line.split()[1:]
@@ -112,7 +112,7 @@ def _revisions(prefix: str, parsed_args: argparse.Namespace, **_: object) -> lis
     command += ["refs/heads", "refs/tags", "refs/remotes"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
-    # An error would be printed into the line that somebody types.
+    # An error would be printed into the command line that is being typed.
     except (OSError, subprocess.SubprocessError):
         return []
     return [name for name in done.stdout.split() if name.startswith(prefix)]

@@ -1,6 +1,6 @@
-"""`gitops-dsf simulate`: shows where OCM would place applications, and the next paced moves.
+"""The verb `gitops-dsf simulate`: shows where OCM would place applications, and paced moves.
 
-What the loss of clusters does is in `simulatelosses`.
+The loss of clusters is in `simulatelosses`.
 """
 
 import argparse
@@ -50,7 +50,7 @@ class PacedOutput(Struct, frozen=True, kw_only=True, rename="camel"):
     waves: tuple[PacedWave, ...]
     maintenance: tuple[WindowView, ...] | UnsetType = UNSET
     stopped_since: float | UnsetType = UNSET
-    """Since when no move begins, because too many returned; absent if moves go on."""
+    """The time since when no move begins, because too many returned; absent if moves go on."""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`gitops-dsf simulate --lose` and `--lose-each`: what the loss of clusters would do."""
+"""The options `--lose` and `--lose-each` of `gitops-dsf simulate`: the effects of lost clusters."""
 
 import argparse
 import sys
@@ -47,7 +47,7 @@ def simulate_losses(fleet: CheckedFleet, args: argparse.Namespace) -> int:
     if data.snapshot is None:
         raise UsageError(f"{option}: {data.missing}")
     state = hub_state(fleet, data.snapshot)
-    # What OCM would move anyway is not an effect of the loss.
+    # Moves that OCM would make anyway are not an effect of the loss.
     scheduled = schedule_all(state, applied(fleet).placements, data.now)
     state = state.deciding(scheduled.decisions)
     if plans_refuges(fleet):

@@ -1,4 +1,4 @@
-"""gitops-dsf status: shows the state of scoring on a hub."""
+"""The verb `gitops-dsf status`: shows the state of scoring on a hub."""
 
 import argparse
 import sys

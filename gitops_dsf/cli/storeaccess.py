@@ -1,4 +1,4 @@
-"""How `backtest`, `diff` and `scorer try` reach a metric store: its URL, and what shows who asks.
+"""Access to a metric store for `backtest`, `diff` and `scorer try`: its URL and credentials.
 
 A message never holds a secret: a URL may have a password, and the value of a header may be a token.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class StoreAccess(NamedTuple):
-    """What a store wants to see."""
+    """The credentials and headers for a store."""
 
     token: Callable[[], Awaitable[str]]
     """The token of a request; empty without one. Asked for each request, because it may expire."""

@@ -1,4 +1,4 @@
-"""gitops-dsf sync: updates locks/ from the /config pages of scoring APIs."""
+"""The verb `gitops-dsf sync`: updates locks/ from the /config pages of scoring APIs."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""gitops-dsf test: runs the unit tests of scores and decisions in tests/."""
+"""The verb `gitops-dsf test`: runs the unit tests of scores and decisions in tests/."""
 
 import argparse
 import shutil
@@ -49,7 +49,7 @@ def report_tests(
     promtool_path: Path | None = None,
     style: str = "text",
 ) -> int:
-    """What `test` prints of a folder that was checked already. Returns its exit code."""
+    """Reports the tests of a folder that was checked already. Returns its exit code."""
     if has_errors(checked.diagnostics):
         show_findings(directory, checked.diagnostics, ending="no test was run")
         return 1

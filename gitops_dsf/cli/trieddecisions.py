@@ -1,4 +1,4 @@
-"""What Placements make of the values that `gitops-dsf scorer try` computed.
+"""Decisions of Placements by the values that `gitops-dsf scorer try` computed.
 
 The scores of a hub are needed for that. Without a hub, only the Placements are named.
 """
@@ -61,7 +61,7 @@ def _explanations(
     items: Iterable[TryItem],
     placements: tuple[str, ...],
 ) -> tuple[Explanation, ...]:
-    """What the Placements would make of the values beside the scores of a hub, if it is named."""
+    """The decisions by the values beside the scores of a hub, if it is named."""
     by_cluster: dict[str, dict[str, int]] = {}
     for tried in items:
         by_cluster.setdefault(tried.cluster, {})[tried.name] = tried.value
@@ -84,8 +84,8 @@ def _explanations(
     )
     explanations: list[Explanation] = []
     for key in placements:
-        # By the written weights: a paced Placement holds by the rendered ones, so no value that is
-        # tried would change it.
+        # The written weights decide: a paced Placement holds by the rendered ones, so no value that
+        # is tried would change it.
         verdict = as_people_wrote(simulate(state, key, data.now))
         for cluster in sorted(by_cluster):
             explanations.append(explain(verdict, cluster, spans=fleet.spans))

@@ -1,7 +1,11 @@
-"""gitops-dsf scorer try: runs one cycle of a scorer as it is written, before it is merged.
+"""The verb `gitops-dsf scorer try`: runs one cycle of a scorer as it is written, before the merge.
 
 The agent's own code does it (`dsf_agent.process.trial`). No other module of gitops-dsf imports the
 agent, which is an optional dependency.
+
+Guaranteed: nothing is published, and no Secret of a cluster is read. Credentials are those of the
+options. Not guaranteed: the scores of a cluster. The cycle asks the metric source and the scoring
+API that this machine reaches, at this time.
 """
 
 import argparse
@@ -60,26 +64,26 @@ except ModuleNotFoundError as error:
     ) from error
 
 PUBLISHED: Final = "AddOnPlacementScore"
-# As long as the backtest of the same pipeline may take (BACKTEST_SECONDS of `ci`).
+# The limit is that of the backtest in the same pipeline (BACKTEST_SECONDS of `ci`).
 CHANGED_SECONDS: Final = 60.0
-"""For all changed scorers together. A pull request waits for them."""
+"""The time limit for all changed scorers together. A pull request waits for them."""
 MAX_CHANGED: Final = 20
 """Changed scorers that are tried."""
 _UNREACHABLE: Final = frozenset({"unreachable", "timeout", "connection_lost"})
 """Reasons that the agent may not have, because it calls from another place."""
 _NO_SERIES: Final = "the query gave no series"
-"""How the agent's message begins."""
+"""The beginning of the agent's message."""
 
 
 class _Trying(NamedTuple):
-    """What is tried, and where."""
+    """The scorer that is tried, and the place where it runs."""
 
     scorer: EffectiveScorer
-    """With the variant of its source that counts there."""
+    """The scorer with the variant of its source that counts there."""
     cluster: str | None
     """None for a scorer on the hub."""
     clusters: tuple[FleetCluster, ...] | None
-    """Those that a scorer on the hub scores, else None."""
+    """The clusters that a scorer on the hub scores, else None."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -120,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     # One time for all requests, and for the output, which says what was asked.
     at = args.at or datetime.now(UTC)
-    # What the agent logs is in the result. Without a handler Python would print it as it is.
+    # The log of the agent is in the result. Without a handler Python would print it as it is.
     logging.getLogger("dsf_agent").addHandler(logging.NullHandler())
     base = None if args.base is None else base_fleet(args.directory, args.base).fleet
     if args.changed and base is not None:
@@ -177,7 +181,7 @@ def _try_changed(
         else:
             tries.append(_try_within(seconds, args, base, head, scorer, at=at))
     sys.stdout.write(changed_text(tries, as_markdown=args.output == "markdown"))
-    # What was not tried is not a failure: nobody knows whether it would give scores.
+    # A scorer that was not tried is not a failure: it is unknown whether it would give scores.
     failed = [tried for tried in tries if isinstance(tried, TryOutput) and tried.failure]
     return int(bool(failed))
 
@@ -193,7 +197,7 @@ def _try_within(
 ) -> TryOutput | UntriedScorer:
     """One cycle of a changed scorer, or why there is none."""
     try:
-        # Which cluster is tried is the same for all, and said once.
+        # The cluster is the same for all scorers, so it is named once.
         trying = _trying(args, head, scorer)._replace(notes=())
         summary = _summary(args, trying.scorer)
         cycle = _tried(args, trusted(base, head), trying, summary, at=at)
@@ -227,7 +231,7 @@ def _scorer(fleet: CheckedFleet, name: str) -> EffectiveScorer:
 
 
 def _trying(args: argparse.Namespace, fleet: CheckedFleet, scorer: EffectiveScorer) -> _Trying:
-    """Where a scorer is tried. Raises UsageError."""
+    """The place where a scorer is tried. Raises UsageError."""
     if args.cluster is not None and args.cluster not in fleet.cluster_names:
         raise UsageError(
             f"there is no cluster {args.cluster} in clusters/;"
@@ -292,8 +296,8 @@ def _summary(args: argparse.Namespace, scorer: EffectiveScorer) -> ScorerSummary
             " so it cannot be tried from here"
         )
     summary = summarise(scorer)
-    # Those of the source are replaced by --token-file and --credentials below. Nothing replaces
-    # those of the scoring API.
+    # The credentials of the source are replaced by --token-file and --credentials below. Nothing
+    # replaces those of the scoring API.
     needed = credentials_needed(summary)
     if needed:
         raise UsageError(
@@ -308,7 +312,7 @@ def _summary(args: argparse.Namespace, scorer: EffectiveScorer) -> ScorerSummary
             f"{scorer.name} has a query; write --prometheus with the URL of a store that has its"
             " metrics, such as https://prometheus.example.com"
         )
-    # What people write with --prometheus is the server; the paths of its API are known.
+    # The URL of --prometheus is that of the server; the paths of its API are known.
     url = ranged(args.prometheus)
     # Replaced, so that the credentials that people wrote for their own source are not sent.
     return msgspec.structs.replace(
@@ -327,7 +331,7 @@ def _summary(args: argparse.Namespace, scorer: EffectiveScorer) -> ScorerSummary
 def _output(
     trying: _Trying, summary: ScorerSummary, trial: TrialResult, *, at: datetime
 ) -> TryOutput:
-    """What came of the cycle, without what Placements make of it."""
+    """The output of the cycle, without the decisions of Placements."""
     scorer = trying.scorer
     is_published = scorer.spec.score_destination == PUBLISHED
     items = tuple(map(_item, trial.items))
@@ -384,7 +388,7 @@ def _item(tried: TriedItem) -> TryItem:
 
 def _missing(trying: _Trying, trial: TrialResult) -> Iterator[str]:
     """Clusters that a scorer on the hub scores, and that got no item."""
-    # Of a failure, and of the one cluster of an agent, the output says why there are no items.
+    # For a failure, and for the one cluster of an agent, the output says why there are no items.
     if trying.clusters is None or trial.failure:
         return
     with_item = {item.cluster for item in trial.items}

@@ -1,4 +1,4 @@
-"""gitops-dsf uninstall: takes back what is installed on a hub."""
+"""The verb `gitops-dsf uninstall`: removes gitops-dsf from a hub."""
 
 import argparse
 import sys
@@ -13,10 +13,10 @@ from gitops_dsf.installation.uninstall import Uninstaller
 def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 when the answer is no.
 
-    Raises UsageError when nobody can be asked, and HubError.
+    Raises UsageError when there is no terminal for the question, and HubError.
     """
     context = chosen_context(args)
-    # Who names the context means it. The current one may be that of another hub.
+    # A user who names the context means it. The current one may be that of another hub.
     if not (args.context or args.yes or args.dry_run or _agreed(context)):
         print("nothing was changed", file=sys.stderr)
         return 1

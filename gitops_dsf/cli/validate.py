@@ -1,4 +1,4 @@
-"""gitops-dsf validate: reports every mistake, and mends what hints state exactly."""
+"""The verb `gitops-dsf validate`: reports every mistake, and mends those with an exact hint."""
 
 import argparse
 import sys
@@ -24,9 +24,8 @@ from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.wording import plural
 
 _MAX_PASSES: Final = 10
-"""How often --fix mends and reads again. One mistake can hide another, such as a field inside of
-one with an older name.
-"""
+"""The number of times that --fix mends and reads again. One mistake can hide another, such as a
+field inside of one with an older name."""
 
 _MIN_INTERVAL: Final = 1.5
 """Seconds between two score writes. If they are closer, the writes of a second are counted."""
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     if args.fix and STANDARD_INPUT in args.paths:
         raise UsageError("--fix writes files; name them, and not standard input")
     diagnostics, facts = _checked(args.paths, args.error)
-    # Each pass reads the files anew: positions of the findings before it are wrong after an edit.
+    # Each pass reads the files again: positions of the findings before it are wrong after an edit.
     for _ in range(_MAX_PASSES if args.fix else 0):
         if not mend(diagnostics):
             break
@@ -50,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 def report_folder(
     directory: Path, checked: CheckResult, *, style: str, strict: bool, errors: Collection[str]
 ) -> int:
-    """What `validate` prints of a folder that was checked already. Returns its exit code.
+    """Reports the findings of a folder that was checked already. Returns its exit code.
 
     Findings with the codes of `errors` become errors.
     """
@@ -217,7 +216,7 @@ def mended(text: str, findings: Iterable[Diagnostic]) -> MendedText:
     file = YamlFile(text)
 
     def order(finding: Diagnostic) -> tuple[bool, int, int, str]:
-        # What is inside a renamed field is edited by its present path, so it comes before the
+        # A field inside of a renamed one is edited by its present path, so it comes before the
         # rename. A field that is added is named by the path that it has after all renames, so it
         # comes last.
         first = finding.edits[0]

@@ -1,4 +1,4 @@
-"""What a verb of the command line is: its help, its arguments, and the module that runs it."""
+"""A verb of the command line: its help, its arguments, and the module that runs it."""
 
 import argparse
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Verb:
 
     name: str
     help: str
-    """Its line in the list of verbs."""
+    """The line of the verb in the list of verbs."""
     add_arguments: AddArguments
     description: str = ""
     examples: str = ""

@@ -10,10 +10,10 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How much a finding matters.
+    """The severity of a finding.
 
-    Errors stop rendering. Warnings do so with --strict only. Notices never do: they are about what
-    only the user can judge.
+    Errors stop rendering. Warnings do so with --strict only. Notices never do: only the user can
+    judge what they are about.
     """
 
     ERROR = "error"
@@ -40,7 +40,7 @@ class Edit:
 
     path: tuple[str | int, ...]
     to: tuple[str | int, ...] = ()
-    """Where the field moves."""
+    """The path to which the field moves."""
     value: str | float | None = None
     """The new value. None, without `to`, removes the field."""
 
@@ -55,7 +55,7 @@ class Diagnostic:
     position: Position
     hint: str = ""
     edits: tuple[Edit, ...] = field(default=(), compare=False, repr=False)
-    """What `validate --fix` does. Empty if the hint leaves anything to decide."""
+    """The edits of `validate --fix`. They are empty if the hint leaves anything to decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Mistake:
 
     message: str
     hint: str = ""
-    """What to write instead. Empty if that is not known."""
+    """The text to write instead. It is empty if that is unknown."""
     offset: int | None = 0
     """Characters before the mistake in the text. None if the position is not known."""
 

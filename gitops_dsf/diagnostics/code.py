@@ -1,4 +1,4 @@
-"""A kind of finding: its id and severity, and what explains it to users.
+"""A kind of finding: its id, its severity, and its explanation for users.
 
 The page docs/reference/diagnostics.md, `gitops-dsf explain DSF310` and the help of SARIF logs are
 made of codes. A test runs every bad example, which must give the finding, and every good one.
@@ -11,7 +11,7 @@ from typing import Final
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity
 
 _INDENTATION: Final = "\n" + " " * 8
-"""Before each line of a text, in the modules that list the codes."""
+"""The indentation of each line of a text, in the modules that list the codes."""
 _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
@@ -27,12 +27,10 @@ class FindingCode:
     severity: Severity
     """The severity by default. A single finding can have another one."""
     title: str
-    """What is wrong, in a few words, without a verb."""
+    """The mistake in a few words, without a verb."""
     explanation: str = field(kw_only=True, repr=False)
-    """What is wrong, what OCM, Argo CD or the agent would do, and what to write instead.
-
-    Markdown. Links begin at the root of the repository.
-    """
+    """The mistake, the behaviour of OCM, Argo CD or the agent, and the text to write instead.
+    Markdown. Links begin at the root of the repository."""
     bad: str = field(default="", kw_only=True, repr=False)
     """Files with the finding, each after a line `# PATH`.
 
@@ -42,7 +40,7 @@ class FindingCode:
     good: str = field(default="", kw_only=True, repr=False)
     """The same without the finding."""
     unshown: str = field(default="", kw_only=True, repr=False)
-    """Why there are no examples."""
+    """The reason why there are no examples."""
 
     def __post_init__(self) -> None:
         for name in ("explanation", "bad", "good"):

@@ -23,7 +23,7 @@ class Listed:
         self._max_findings = max_findings
         self._more = 0
         self._first: Position | None = None
-        """Where the first finding is that is not listed."""
+        """The position of the first finding that is not listed."""
         self._severity = Severity.NOTICE
 
     @property

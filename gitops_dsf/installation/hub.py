@@ -2,6 +2,9 @@
 
 Every error is a HubError that names the context. A dry run sends each request with `dryRun=All`, so
 the API server validates it with its admission policies and stores nothing.
+
+Not guaranteed: that several writes are one step. After an error the earlier ones stay, and a second
+run completes them.
 """
 
 import shlex
@@ -62,7 +65,7 @@ _REFUSALS: Final[Mapping[int, type[HubError]]] = {
 
 
 class ApplyOutcome(StrEnum):
-    """What an apply did to an object."""
+    """The outcome of an apply for an object."""
 
     CREATED = "created"
     CHANGED = "changed"
@@ -183,7 +186,7 @@ class WritableHub(HubClient):
             return [msgspec.json.decode(manifest, type=dict[str, Any]) for manifest in raw]
 
     def kind(self, group: str, version: str = "", *, kind: str) -> Served | None:
-        """How the hub serves a kind, in this version or the first that has it, if at all.
+        """The path of a kind on the hub, in this version or the first that has it, if there is one.
 
         Raises HubError.
         """
@@ -216,7 +219,7 @@ class WritableHub(HubClient):
         return self._served[base]
 
     def _find(self, path: str) -> bytes | None:
-        """What is at a path; None if nothing is."""
+        """The object at a path; None if there is none."""
         try:
             return self._ask("GET", path)
         except _NotFoundError:
@@ -267,7 +270,7 @@ def report(text: str) -> None:
 
 
 def _declared(text: bytes, manifest: Manifest) -> object:
-    """What people declare in an object, without what its controller writes at any time.
+    """The part of an object that people declare, without fields that its controller writes.
 
     Empty values are left out, because Argo CD removes them from an Application when it writes it.
     """

@@ -1,8 +1,8 @@
 """Brings a hub with OCM and Argo CD to a running loop, and waits until it runs.
 
-It applies what Argo CD needs to begin: the AppProjects and Applications of rendered/argocd, and the
-health checks. Then it waits for CRDs that are established, Applications that are synced, and a
-reconciler that leads. Running it again changes nothing that is right.
+It applies the objects that Argo CD needs to begin: the AppProjects and Applications of
+rendered/argocd, and the health checks. Then it waits for CRDs that are established, Applications
+that are synced, and a reconciler that leads. Running it again changes nothing that is right.
 """
 
 import time
@@ -19,7 +19,7 @@ from gitops_dsf.schema.crd import crds
 
 Manifest = Mapping[str, Any]
 POLL_SECONDS: Final = 2.0
-"""Between two looks at the hub."""
+"""The time between two looks at the hub."""
 ARGOCD: Final = "argoproj.io"
 
 
@@ -101,7 +101,7 @@ class Installer:
             yield manifest, True
 
     def _steps(self) -> list[InstallStep]:
-        """What is waited for, as it is now."""
+        """The steps that are waited for, with their present state."""
         settings = self.source.settings.spec
         steps = []
         if settings.delivers_works:

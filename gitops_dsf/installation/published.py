@@ -1,7 +1,7 @@
-"""Whether the branch that Argo CD follows has the tree, before `install` waits for it.
+"""Checks that the branch that Argo CD follows has the tree, before `install` waits for it.
 
-It asks the remote with `git ls-remote` and compares with this clone. It fetches nothing, so it
-cannot tell what is in commits that the clone lacks.
+It asks the remote with `git ls-remote` and compares with this clone. It fetches nothing, so the
+content of commits that the clone lacks is unknown.
 """
 
 import re
@@ -14,7 +14,7 @@ from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import Repository, RevisionError
 
 REMOTE_SECONDS: Final = 20.0
-"""How long the remote may take to list its branch."""
+"""The time that the remote may take to list its branch."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -23,9 +23,9 @@ class PublishedState:
     """Whether Argo CD finds the tree; both texts are empty if it does."""
 
     missing: str = ""
-    """What must be pushed first."""
+    """The commits or files that must be pushed first."""
     unknown: str = ""
-    """Why this cannot be told from here."""
+    """The reason why this is unknown here."""
 
 
 def published_state(source: InstallSource) -> PublishedState:

@@ -1,4 +1,4 @@
-"""What `install` takes from a fleet repository: its settings, and the objects that people apply."""
+"""The parts of a fleet repository that `install` takes: settings, and objects that people apply."""
 
 import shutil
 import tempfile
@@ -37,7 +37,7 @@ class InstallSource:
     """The AppProjects and Applications of rendered/argocd."""
     tree: RenderedTree
     changes: Changes | None
-    """How rendered/ differs from the sources; None if it is on another branch."""
+    """The differences between rendered/ and the sources; None if it is on another branch."""
     new_settings: str | None = None
     """The text of gitops-dsf.yaml with another URL; None if the URL stays."""
 
@@ -76,7 +76,7 @@ def read_source(directory: Path, *, url: str | None = None) -> CheckedSource:
     rendered = produce(directory)
     if rendered.tree is None or rendered.fleet is None:
         return CheckedSource(source=None, diagnostics=rendered.diagnostics)
-    # In the other mode a pipeline renders, and nobody has the tree in this folder.
+    # In the other mode a pipeline renders, and this folder does not have the tree.
     if rendered.fleet.repository.spec.output.mode == "Directory":
         _check_rendered(rendered.tree, directory / RENDERED)
     new_settings = None

@@ -1,4 +1,4 @@
-"""What an installation waits for, judged by live objects. Pure."""
+"""The steps that an installation waits for, judged by live objects. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

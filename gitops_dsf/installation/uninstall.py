@@ -1,12 +1,12 @@
 """Takes everything of gitops-dsf off a hub that its labels identify.
 
-It guarantees that no application moves while it works: Applications that ApplicationSets generated
-stay where they run, ApplicationSets are deleted without what they own, and everything that could
-change a decision goes after them. Running it again finishes what a first run could not.
+Guaranteed: no application moves while it works. Applications that ApplicationSets generated stay
+where they run, ApplicationSets are deleted without the objects that they own, and everything that
+could change a decision goes after them. Running it again finishes a first run that was interrupted.
 
-It does not touch what others may use: namespaces, CustomResourceDefinitions, AppProjects with other
-Applications, Secrets, documents that were copied from the repository, and MultiKueueConfigs, which
-jobs need. `whatstays` lists them.
+It does not touch objects that others may use: namespaces, CustomResourceDefinitions, AppProjects
+with other Applications, Secrets, documents that were copied from the repository, and
+MultiKueueConfigs, which jobs need. `whatstays` lists them.
 """
 
 import time
@@ -59,11 +59,10 @@ OURS: Final = f"{MANAGED_BY_LABEL}={GENERATOR_MANAGER},{PART_OF_LABEL}=gitops-ds
 KEPT: Final = frozenset({GroupKind("", "Namespace"), DEFINITION})
 """Deleting one of these deletes what others have in it."""
 FIRST: Final = (APPLICATION, DEPLOYMENT, APPLICATION_SET)
-"""What would undo a deletion or move an application."""
+"""Kinds that go first, because they would undo a deletion or move an application."""
 ON_CLUSTERS: Final = (ADDON, WORK)
-"""What OCM removes from the managed clusters, for which it needs the rights and templates that go
-later.
-"""
+"""Kinds that OCM removes from the managed clusters. It needs the rights and templates that go
+later."""
 SUSPENDED_CONFIGMAP: Final = "gitops-dsf-suspended"
 """Left over from reconcilers that still suspended scorers. Nothing writes or reads it any more."""
 TRACKING: Final = "argocd.argoproj.io/tracking-id"
@@ -71,13 +70,12 @@ TRACKING: Final = "argocd.argoproj.io/tracking-id"
 FLUX: Final = "kustomize.toolkit.fluxcd.io/name"
 """The label with which Flux marks what a Kustomization applies."""
 POLL_SECONDS: Final = 2.0
-"""Between two looks at what OCM still removes."""
+"""The time between two looks at the objects that OCM still removes."""
 POLICY_POLLS: Final = 30
 POLICY_POLL_SECONDS: Final = 0.5
-"""How often a deletion is tried again that a policy refuses, because the policy is deleted already:
-API servers take up changed policies once a second (Kubernetes 1.37.2,
-apiserver/pkg/admission/plugin/policy/generic/policy_source.go).
-"""
+"""The time between two attempts of a deletion that a policy refuses, because the policy is deleted
+already: API servers take up changed policies once a second (Kubernetes 1.37.2,
+apiserver/pkg/admission/plugin/policy/generic/policy_source.go)."""
 
 
 class UninstallError(HubError):
@@ -103,7 +101,7 @@ class Uninstaller:
     _used_projects: list[str] = field(default_factory=list, init=False)
     """AppProjects that other Applications use, with one of them."""
     _of_reconciler: dict[GroupKind, list[Manifest]] = field(default_factory=dict, init=False)
-    """What the reconciler created. It has no label of ours."""
+    """The objects that the reconciler created. They have no label of ours."""
     _tainted: list[str] = field(default_factory=list, init=False)
     """Clusters with the taint of a maintenance."""
 
@@ -132,7 +130,7 @@ class Uninstaller:
             self._remove(APPLICATION)
         for kind in ON_CLUSTERS:
             self._remove(kind)
-        # What follows are the rights and templates with which OCM removes them.
+        # The next ones are the rights and templates with which OCM removes them.
         if seconds is not None and not self.hub.dry_run:
             self._wait_for_clusters(seconds=seconds)
         for kind in sorted(self._labelled.keys() - {*FIRST, *ON_CLUSTERS, PROJECT}):
@@ -312,7 +310,7 @@ class Uninstaller:
     def _release_health_checks(self) -> None:
         """Gives up our fields of Argo CD's ConfigMap.
 
-        The API server removes those that nobody else owns.
+        The API server removes those that have no other owner.
         """
         released: Manifest = {
             "apiVersion": "v1",

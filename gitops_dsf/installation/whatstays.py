@@ -1,4 +1,4 @@
-"""What `uninstall` leaves on a hub, and the commands that delete it.
+"""Objects that `uninstall` leaves on a hub, and the commands that delete them.
 
 Others may use these objects, so people decide about them.
 """
@@ -65,7 +65,7 @@ def what_stays(
 
 
 def _hub_namespace_stays(hub: WritableHub, name: str, argocd_namespace: str) -> str:
-    """Why the hub namespace stays: people put Secrets there, or it belongs to others."""
+    """The reason why the hub namespace stays: people put Secrets there, or it belongs to others."""
     if name == argocd_namespace or owner_on_every_hub(name) is not None:
         return f"Namespace {name} with its Secrets: others use it, too"
     delete = hub.command("kubectl", "delete", "namespace", name)

@@ -1,4 +1,4 @@
-"""Updates locks/ from /config pages.
+"""Updates locks/ from the /config pages of scoring APIs.
 
 Only `plan` and `fetch` send requests, and need the extra `live`.
 """

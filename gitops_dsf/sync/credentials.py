@@ -28,13 +28,14 @@ AskTokenServer = Callable[[OAuth2Client, ssl.SSLContext | None], Awaitable[bytes
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What a request shows to the server, and which servers it trusts."""
+    """The credentials that a request shows to the server, and the servers that it trusts."""
 
     token: str = field(default="", repr=False)
     trust: ssl.SSLContext | None = None
-    """With the client certificate and the private CA; None for the system's CAs alone."""
+    """The TLS settings with the client certificate and the private CA; None for the system's CAs
+    alone."""
     problem: str = ""
-    """What is missing, and where to give it."""
+    """The missing credential, and the place to give it."""
     lacks_tls: bool = False
     """Whether the client certificate or the CA that is named is missing."""
 
@@ -45,17 +46,17 @@ class Shown:
 
 
 class _Trust(NamedTuple):
-    """How a connection is secured."""
+    """The security of a connection."""
 
     context: ssl.SSLContext | None
     """None for the system's CAs alone."""
     missing: list[str]
-    """What is missing for it, in words."""
+    """The parts that are missing for it, in words."""
 
 
 class _KeptContext(NamedTuple):
     digest: str
-    """Of the files that the context was made from."""
+    """The digest of the files that the context was made from."""
     context: ssl.SSLContext
 
 
@@ -89,9 +90,9 @@ class PageCredentials:
         self._tokens.keep_only(clients)
 
     async def shown(self, request: PageRequest, *, refused: str = "") -> Shown:
-        """What to show for a page. `refused` is a token that got 401.
+        """The credentials to show for a page. `refused` is a token that got 401.
 
-        What is missing is left out, and no reason not to ask: the page may be public.
+        A missing one is left out, and no reason not to ask: the page may be public.
         """
         auth = request.auth
         if auth is None:
@@ -150,7 +151,7 @@ class PageCredentials:
             raise _MissingError(f"key {key!r} of Secret {name!r} {fault}") from None
 
     def _trust(self, ca: KeyRef | None, certificate: CertificateSecret | None) -> _Trust:
-        """How a connection is secured. The context is the same while the files are."""
+        """The security of a connection. The context is the same while the files are."""
         missing: list[str] = []
         authorities = b""
         pair: list[bytes] = []

@@ -1,8 +1,8 @@
-"""GET of pages of scoring APIs, bounded in time and size.
+"""Fetches pages of scoring APIs by GET, bounded in time and size.
 
-It stays on the origin that was asked for, and every failure has its kind
-(docs/scores/locks.md#how-pages-are-asked). It is not tried again after a failure: the caller knows
-when to ask next.
+Guaranteed: a request stays on the origin that was asked for, and every failure has its kind
+(docs/scores/locks.md#how-pages-are-asked). Not guaranteed: another attempt. A failed request is not
+sent again: the caller knows when to ask next.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class FetchLimits:
     """Bounds of one call. Seconds and bytes."""
 
     seconds: float = 10.0
-    """For name, connection, redirects and the whole answer together."""
+    """The time limit for name, connection, redirects and the whole answer together."""
     answer_bytes: int = 256 * 1024
     """A /config page is some hundred bytes; the longest query that is accepted has 64 KiB."""
     concurrent: int = 256
@@ -92,7 +92,7 @@ class Fetcher:
         self._trust = trust
         self._system = webclient.SystemTrust()
         self._lanes = defaultdict[ssl.SSLContext, deque[httpx.AsyncClient]](deque)
-        """By what they trust. The one that was used last is at the end."""
+        """Lanes by the CAs that they trust. The one that was used last is at the end."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -105,7 +105,7 @@ class Fetcher:
         """One page. Never raises for what the other side, the network, the URL or a Secret does."""
         if isinstance(request, str):
             request = PageRequest(url=request)
-        # Who waits here has not begun: the seconds of a call count from its admission.
+        # A call that waits here has not begun: its seconds count from its admission.
         async with self._admission:
             shown = await self.credentials.shown(request)
             answer = await self._get(request.url, shown)
@@ -161,7 +161,7 @@ class Fetcher:
     async def _lane_for(
         self, url: str, trust: ssl.SSLContext | None
     ) -> AsyncIterator[httpx.AsyncClient]:
-        """Connections with a client certificate or a private CA are nobody else's."""
+        """Connections with a client certificate or a private CA are not shared."""
         if trust is None:
             yield self._next_lane(url)
         else:
@@ -207,7 +207,7 @@ class Fetcher:
         raise _RefusedError("Redirect", f"{display(url)} redirects more than {MAX_REDIRECTS} times")
 
     def _connection(self, url: str) -> tuple[str, dict[str, str]]:
-        """Where the request for a page is sent, and the header that says what is asked."""
+        """The address to which the request for a page is sent, and its Host header."""
         if not self._connect_to:
             return url, {}
         parts = urlsplit(url)
@@ -229,7 +229,7 @@ def _is_unauthorized(answer: FetchedPage | PageFault) -> bool:
 
 
 def _missing(fault: PageFault, shown: Shown, section: str) -> str:
-    """What is said about credentials after a failure that they may explain."""
+    """The text about credentials after a failure that they may explain."""
     if fault.status in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
         return f"; {shown.problem or f'it refuses the credentials that {section} names'}"
     if shown.lacks_tls and fault.reason in _FAULTS_OF_TLS:
@@ -238,7 +238,7 @@ def _missing(fault: PageFault, shown: Shown, section: str) -> str:
 
 
 def _phrase(status: int) -> str:
-    """What HTTP calls a status; empty for one that it does not know."""
+    """The phrase of a status in HTTP; empty for an unknown one."""
     try:
         return http.HTTPStatus(status).phrase
     except ValueError:

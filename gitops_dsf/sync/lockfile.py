@@ -1,4 +1,4 @@
-"""The file of a scorer's lock: where it is, and its text with a new configuration."""
+"""The file of a scorer's lock: its path, and its text with a new configuration."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,7 +15,7 @@ HEADER: Final = (
     "# What the /config page of the scorer with this name said when it was last accepted."
     " `gitops-dsf sync` writes it; review its changes.\n"
 )
-"""How a new file begins."""
+"""The beginning of a new file."""
 
 
 def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:

@@ -1,6 +1,6 @@
-"""What becomes of locks when pages or a hub say other configurations.
+"""Changes of locks when pages or a hub have other configurations. Pure.
 
-It decides which locks change, and which are refused by the rules of `validate`. Pure.
+It decides which locks change, and which are refused by the rules of `validate`.
 
 A lock is refused for an error that the repository has not had before. Errors that are there already
 stop nothing: `sync` must work in a repository that is being repaired.
@@ -27,7 +27,7 @@ from gitops_dsf.urls.parts import host_of
 
 
 class LockState(StrEnum):
-    """What happens to a lock."""
+    """The result for a lock."""
 
     UNCHANGED = "unchanged"
     NEW = "new"
@@ -53,7 +53,7 @@ class LockResult:
     """The /config page that was requested; empty if none was."""
     changes: tuple[ConfigChange, ...] = ()
     reasons: tuple[str, ...] = ()
-    """Why the page was refused, or why the lock is unused."""
+    """The reasons why the page was refused, or why the lock is unused."""
     notes: tuple[str, ...] = ()
     """Warnings about what was accepted."""
 
@@ -65,9 +65,8 @@ class SyncPlan:
     outcomes: tuple[LockResult, ...]
     files: Mapping[str, str]
     unreached: tuple[LockResult, ...] = ()
-    """Those whose page is that of a Service, which can be reached in its cluster only, and not from
-    here.
-    """
+    """Locks whose page is that of a Service, which can be reached in its cluster only, and not from
+    here."""
 
     @property
     def refused(self) -> bool:
@@ -125,7 +124,7 @@ def _judged(
     locks: Mapping[str, Item[ScorerLock]],
     answer: Config | str,
 ) -> LockResult:
-    """What an answer does to the lock of a scorer, before the rules of `validate`."""
+    """The effect of an answer on the lock of a scorer, before the rules of `validate`."""
     lock = locks.get(name)
     file = lock_file(name, locks)
     url = scorer.spec.config_url
@@ -209,7 +208,7 @@ def _accept(
 
 
 def _warnings(file: str, findings: Iterable[Diagnostic]) -> Iterator[str]:
-    """What is said about a file that is not an error, in words."""
+    """The warnings about a file, in words."""
     for finding in findings:
         if finding.position.file == file and finding.severity is not Severity.ERROR:
             yield _words(finding, file)
@@ -229,7 +228,7 @@ def _without_line(finding: Diagnostic) -> tuple[str, str, str]:
 
 
 def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
-    """A lock file that cannot be parsed is not overwritten, because somebody edited it."""
+    """The result for a lock file that cannot be parsed. It is not overwritten."""
     is_broken = ("ScorerLock", name) in declared.left_out or any(
         finding.position.file == file and finding.severity is Severity.ERROR
         for finding in declared.diagnostics

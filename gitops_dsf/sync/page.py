@@ -1,4 +1,4 @@
-"""A page of a scoring API as it was answered, and the configuration in it."""
+"""A page of a scoring API, and the configuration in it."""
 
 from dataclasses import dataclass
 

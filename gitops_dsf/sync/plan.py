@@ -1,4 +1,4 @@
-"""Plans a sync: which pages to request, and what changes. Reads files and pages, writes nothing."""
+"""Plans a sync: the pages to request, and the changes. Reads files and pages, writes nothing."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -39,7 +39,7 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
     texts = _lock_texts(root, declared, scorers)
     weighed = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
     outcomes = [*_unreadable(declared, only), *weighed.outcomes]
-    # Who asks for one scorer does not want to hear of the others.
+    # A user who asks for one scorer does not want to hear of the others.
     if not only:
         outcomes += _unused(declared)
     outcomes.sort(key=lambda result: (result.scorer, result.verdict))
@@ -178,5 +178,5 @@ def _unused(declared: Declared) -> list[LockResult]:
 
 
 def _why_without_page(item: Item[DynamicScorer]) -> str:
-    """Why a scorer reads no /config page."""
+    """The reason why a scorer reads no /config page."""
     return "scoring.type Query" if item.value.spec.scored_by_query else "configSyncMode None"

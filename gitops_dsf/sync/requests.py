@@ -1,4 +1,4 @@
-"""What is requested from a scoring API: the URL of a page, and whose credentials go with it."""
+"""Requests to a scoring API: the URL of a page, and the credentials that go with it."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -16,15 +16,15 @@ class PageRequest(NamedTuple):
 
     url: str
     auth: Auth | None = None
-    """Whose credentials are sent, where they are found, and which CA is trusted."""
+    """The credentials to send, their place, and the CA that is trusted."""
     problem: str = "scoring.auth names no Secret"
-    """Why no credentials are sent, if `auth` names none."""
+    """The reason why no credentials are sent, if `auth` names none."""
     section: str = "scoring.auth"
     """The field that names the credentials."""
 
 
 def on_hub(auth: model.Auth | None) -> Auth | None:
-    """What people wrote, as the hub has it."""
+    """The document that people wrote, as the hub has it."""
     if auth is None:
         return None
     return msgspec.convert(auth.model_dump(mode="json", exclude_none=True), Auth)

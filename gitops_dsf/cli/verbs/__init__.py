@@ -1,1 +1,1 @@
-"""What people type: each verb with its help and its arguments. It imports nothing slow."""
+"""The verbs that people type, each with its help and its arguments. It imports nothing slow."""

@@ -254,8 +254,8 @@ def reconcile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metrics-address",
         metavar="HOST:PORT",
-        # The rendered Deployment names another address. Outside of a pod nobody else should read
-        # the metrics.
+        # The rendered Deployment names another address. Outside of a pod only this machine should
+        # read the metrics.
         default="127.0.0.1:8080",
         help="address to serve metrics on (%(default)s); port 0 takes a free port",
     )

@@ -1,4 +1,4 @@
-"""Codes about scorers on the hub, which tell clusters apart by a label of the series."""
+"""Codes about scorers on the hub, which distinguish clusters by a label of the series."""
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.diagnostics.code import FindingCode

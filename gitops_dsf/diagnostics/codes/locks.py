@@ -1,4 +1,4 @@
-"""Codes about locks, which hold what a scoring API says of a scorer."""
+"""Codes about locks, which hold the settings of a scorer from its scoring API."""
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.diagnostics.code import FindingCode

@@ -1,4 +1,4 @@
-"""Codes about what a scorer needs to run."""
+"""Codes about the fields that a scorer needs to run."""
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.diagnostics.code import FindingCode

@@ -37,7 +37,7 @@ def scorer_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
 
 
 def edit_sections(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
-    """What changes as people write it, what is rendered for that, and bindings that come and go."""
+    """The changes as people write them, rendered ones, and bindings that are added or removed."""
     rendered = grouped(change.edit for change in comparison.placements)
     settings: list[SourceChange] = []
     others: list[SourceChange] = []

@@ -347,7 +347,7 @@ def _departure(verdict: Verdict, lost: frozenset[str], items: MoveItems) -> Depa
 
 
 def _way(verdict: Verdict, target: Collection[str], items: MoveItems) -> Way | None:
-    """What chose the target: the item of a refuge, if the Placement has one there."""
+    """The way in which the target was chosen: by a refuge's item, if there is one."""
     if not target:
         return None
     is_drawn = any(items.get(cluster, {}).get(verdict.placement) == DRAW for cluster in target)

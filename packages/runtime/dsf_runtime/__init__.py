@@ -1,4 +1,4 @@
-"""What the agent on the spoke and the reconciler on the hub share.
+"""The runtime library that the agent on the spoke and the reconciler on the hub share.
 
 The generator does not import it.
 """

@@ -1,7 +1,11 @@
 """Address and credentials of an API server.
 
 They are those of the pod's ServiceAccount, or of the kubeconfig that OCM writes for an agent
-(gitops_dsf.hubreader.kubeconfig reads others). Messages never contain values of a kubeconfig.
+(gitops_dsf.hubreader.kubeconfig reads others).
+
+Guaranteed: messages never contain values of a kubeconfig. Not guaranteed: that the server accepts
+the credentials, or that every kubeconfig can be read here; those of people may run programs, and
+these do not.
 """
 
 import base64
@@ -42,7 +46,7 @@ class AccessError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """How to call an API server.
+    """The address of an API server, and the credentials for it.
 
     It is read from ``files``; ``fingerprint`` is a digest of their contents.
     """

@@ -1,7 +1,7 @@
-"""Limits what a peer may send: the head of an answer, its bytes, and the number of its pieces.
+"""Limits the answer of a peer: its head, its bytes, and the number of its pieces.
 
 httpcore 1.0 has no limit for heads: interim (1xx) responses may follow one another endlessly, and
-all that was read is parsed in one step, in which no time-out can fire.
+everything that was read is parsed in one step, in which no time-out can fire.
 
 Callers ask for ``Accept-Encoding: identity``, set a time-out around the whole call, and use the
 clients of ``webclient`` for peers that they do not trust.

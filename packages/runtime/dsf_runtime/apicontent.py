@@ -13,7 +13,7 @@ ANSWER_BYTES: Final = 64 << 20
 
 
 class RequestContent(NamedTuple):
-    """What is sent beside the method and the path of a request."""
+    """The content and the headers of a request, beside its method and path."""
 
     headers: dict[str, str]
     content: bytes | None

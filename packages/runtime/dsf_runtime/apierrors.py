@@ -1,4 +1,4 @@
-"""Why a request to an API server failed: its error answers, and calls without an answer."""
+"""Errors of requests to an API server: its error answers, and calls without an answer."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

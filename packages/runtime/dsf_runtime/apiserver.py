@@ -1,4 +1,25 @@
-"""A client of one Kubernetes API server: requests, lists and watches as raw JSON, over one pool."""
+"""A client of one Kubernetes API server: requests, lists and watches as raw JSON, over one pool.
+
+The agent and the reconciler share it. Objects are not decoded here: a caller gets bytes, and reads
+the fields that it needs.
+
+Guaranteed:
+
+- Every failure is an ApiError with the status of the server, or with the kind of failure if there
+  was no answer. Answers, pages and events of a watch are bounded in size, and each step in time.
+- After a 401 the credentials are read again, and the request is sent once more. Other answers are
+  not repeated: informers and controllers decide when to try again.
+- With ``admit``, a write whose sender may no longer write is stopped right before its bytes leave.
+- A list has one page in memory at a time, and gives other tasks a turn while it is read.
+
+Not guaranteed:
+
+- That a write without an answer had no effect. Only a write with a resourceVersion is safe to
+  repeat.
+- That the pages of a list are complete after status 410: then the list must be read again.
+- That a watch lasts. The server ends it after WATCH_SECONDS, and one without events for SILENCE is
+  closed.
+"""
 
 import asyncio
 import time

@@ -58,7 +58,7 @@ class Pauses:
         return 0.0 if failures is None else max(0.0, failures.retry_at - self._clock())
 
     def times(self, key: str) -> int:
-        """How many times in a row the object failed."""
+        """The number of times in a row that the object failed."""
         failures = self._failures.get(key)
         return 0 if failures is None else failures.in_a_row
 

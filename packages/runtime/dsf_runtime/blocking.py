@@ -1,4 +1,17 @@
-"""The client of an API server for commands, which wait for each answer: an httpx.Client."""
+"""The client of an API server for commands, which wait for each answer: an httpx.Client.
+
+Each call runs in a thread of its own, so that a person can be told when the server is silent, and
+so that Ctrl-C ends the command at once.
+
+Guaranteed: after a 401 the credentials are read again, once for all requests that got one. A busy
+server is asked again when it says, as client-go does. A read is sent again if the server closed the
+connection; a write is not, because it may have taken effect. The next page of a list is requested
+while the caller works on the present one.
+
+Not guaranteed: a time limit for a whole call. ``timeout_seconds`` limits each step, so a server
+that sends slowly holds the command as long as it likes. Nor that a write without an answer had no
+effect.
+"""
 
 import threading
 import time
@@ -27,14 +40,14 @@ BUSY_RETRIES: Final = 10
 BUSY_SECONDS: Final = 10.0
 """A busy server is asked again this often, as client-go does, if each wait is at most this long."""
 SEND_SECONDS: Final = 0.1
-"""How long a request may take until it is written, which is soon over a connection that is open."""
+"""The time limit until a request is written, which is soon over a connection that is open."""
 
 
 class BlockingApiServer:
-    """Reads credentials with ``load`` at once, and again after a 401. Raises AccessError.
+    """A client that reads credentials with ``load`` at once, and again after a 401.
 
-    A server that is too busy is asked again when it says. A call runs in a thread, so that a person
-    can be told when the server is silent.
+    Raises AccessError. A server that is too busy is asked again when it says. A call runs in a
+    thread, so that a person can be told when the server is silent.
     """
 
     def __init__(
@@ -60,7 +73,7 @@ class BlockingApiServer:
         self._running: set[Future[Any]] = set()
         self._closing = False
         self._clients: list[httpx.Client] = []
-        """Those before the last one may still read answers."""
+        """The clients. Those before the last one may still read answers."""
         self._connected = self._connect()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,15 @@
-"""Failures of HTTP calls to untrusted peers, and safe texts for messages."""
+"""Failures of HTTP calls to untrusted peers, and safe texts for messages.
+
+``as_call_faults`` turns the exceptions of httpx, of asyncio and of the limits in ``answers`` into
+one type with a kind, which metrics and conditions count.
+
+Guaranteed: a message names the address without user, query and fragment, has at most TEXT_LIMIT
+characters of the peer's text, and is printable on one line. ``hide`` removes a secret, its
+beginnings and its escaped forms.
+
+Not guaranteed: that a peer's text contains no secret that the caller does not name to ``hide``. Nor
+the cause: a firewall that drops packets and a host that is down look alike.
+"""
 
 import errno
 import json
@@ -25,11 +36,11 @@ HIDDEN_START: Final = 8
 """The start of a token that is hidden already, because a message may end in the middle of it."""
 
 _UNREACHABLE: Final = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
-"""What a plain socket reports of a peer that cannot be reached."""
+"""Numbers of the errors of a plain socket whose peer cannot be reached."""
 
 
 class FailureKind(StrEnum):
-    """Why a call gave no answer."""
+    """The kind of a failed call."""
 
     BAD_URL = "bad_url"
     UNKNOWN_HOST = "unknown_host"
@@ -86,7 +97,7 @@ def as_call_faults(*, url: str, seconds: float) -> Iterator[None]:
 
 
 def _network(error: BaseException) -> tuple[str, FailureKind]:
-    """What the network says, after the address, and its kind."""
+    """The words for an error of the network, after the address, and its kind."""
     causes = list(_chain(error))
     for cause in causes:
         if isinstance(cause, socket.gaierror):
@@ -148,9 +159,9 @@ def excerpt(data: bytes | str) -> str:
 
 
 def refusal(url: str, *, status: int, location: str, body: bytes, place: str) -> str:
-    """What an error status of the peer at this URL says.
+    """The message about an error status of the peer at this URL.
 
-    ``location``: where a redirect points to. ``place``: where people write the URL.
+    ``location``: the target of a redirect. ``place``: the place where people write the URL.
     """
     if 300 <= status < 400:
         target = display(location) or "nowhere"

@@ -69,14 +69,14 @@ class HubClock:
         self._ahead: float | None = None
         """Hub time minus monotonic time. None before the first plausible Date."""
         self._confirmed = False
-        """Whether more than one answer said so, or the local clock and one answer."""
+        """Whether the time was confirmed by more than one answer, or by the local clock and one
+        answer."""
         self._claim: _StatedTime | None = None
-        """What answers say that is not confirmed yet."""
+        """The time in answers that is not confirmed yet."""
         self._offset: float | None = None
         self.known = False
-        """Whether the last answer had a plausible Date that agrees with what others said. If not,
-        nothing may be deleted because of its age, and no move may begin.
-        """
+        """Whether the last answer had a plausible Date that agrees with earlier ones. If not,
+        nothing may be deleted because of its age, and no move may begin."""
 
     @property
     def offset(self) -> float | None:
@@ -106,7 +106,7 @@ class HubClock:
             self.known = False
             return
         bounds = stated - received, stated + 1 - sent
-        # What the local clock would say of the hub, if it is right within these bounds.
+        # The time of the hub by the local clock, if that is right within these bounds.
         by_local = _within(bounds, local - now)
         if self._ahead is None:
             self._ahead = by_local

@@ -41,7 +41,7 @@ def client_options(access: Access, headers: Mapping[str, str]) -> dict[str, Any]
         "limits": httpx.Limits(
             max_connections=None, max_keepalive_connections=32, keepalive_expiry=60.0
         ),
-        # The token must not follow to a host that nobody configured.
+        # The token must not follow to a host that is not configured.
         "follow_redirects": False,
     }
 

@@ -1,6 +1,6 @@
-"""An informer keeps the objects of a resource in memory, by list and watch.
+"""An informer, which keeps the objects of a resource in memory, by list and watch.
 
-They are reduced to what is needed.
+The objects are reduced to the fields that are needed.
 
 It reads the list once, and then follows the watch. If the watch breaks off, it is opened again at
 the same version; only when the server no longer knows the version, or refuses several times, is the
@@ -118,10 +118,11 @@ class Informer(Generic[T]):
     shelf: Callable[[], MutableMapping[str, T]] = dict
     """Makes an empty mapping for the items."""
     marks: Callable[[], Marks] = set[str]
-    """Where a list notes which keys it had."""
+    """The function that gives a list a place to note its keys."""
     resync_seconds: float = RESYNC_SECONDS
     gather_seconds: float = 0.0
-    """How long events of the watch may wait for others. Reading many at once needs less CPU."""
+    """The time for which events of the watch may wait for others. Reading many at once needs less
+    CPU."""
     on_bug: Callable[[], None] | None = None
     """Called when a listener raised an exception, to count it. Without it the exception ends
     ``run``, for listeners that copy what they hear: their copies would be wrong from then on.
@@ -145,7 +146,7 @@ class Informer(Generic[T]):
     attempted: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     """Set when the first attempt to read the list ended, whether it failed or not."""
     failure: ApiError | None = field(init=False, default=None)
-    """Why the last list or watch failed; None after a watch was opened."""
+    """The error of the last list or watch; None after a watch was opened."""
 
     def __post_init__(self) -> None:
         self._items = self.shelf()
@@ -163,7 +164,7 @@ class Informer(Generic[T]):
 
     @property
     def broken(self) -> str:
-        """Why the items may be outdated; empty if they are current."""
+        """The reason why the items may be outdated; empty if they are current."""
         if self._refused:
             return self._refused
         if monotonic() - self._heard_at > STALE_SECONDS:
@@ -200,11 +201,11 @@ class Informer(Generic[T]):
             if kept is None:
                 return
             before = items.get(key)
-            # Of a later list most items did not change.
+            # Most items of a later list did not change.
             if before == kept:
                 return
             items[key] = kept
-            # Of the first list nobody hears until it is complete.
+            # Listeners are not notified of the first list until it is complete.
             if items is self._items:
                 self._changed(key, before, kept)
 

@@ -27,7 +27,7 @@ ANSWER_BYTES: Final = 64 * 1024
 """Most bytes of an answer. Tokens that name many groups have some 10 kB."""
 TOKEN_CHARACTERS: Final = 16 * 1024
 DEFAULT_SECONDS: Final = 300.0
-"""How long a token is used whose answer does not say it."""
+"""The lifetime of a token whose answer does not say it."""
 MIN_SECONDS: Final = 10.0
 MAX_SECONDS: Final = 86_400.0
 EARLY_SECONDS: Final = 60.0
@@ -54,7 +54,7 @@ class TokenError(Exception):
 
 
 class Wanted(Protocol):
-    """What people write about an access token, in any of its shapes."""
+    """The settings that people write about an access token, in any of their shapes."""
 
     @property
     def token_url(self) -> str:
@@ -66,7 +66,7 @@ class Wanted(Protocol):
 
     @property
     def audience(self) -> str:
-        """For whom the token is."""
+        """The audience of the token."""
 
     @property
     def client_authentication(self) -> str:
@@ -75,7 +75,7 @@ class Wanted(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class OAuth2Client:
-    """Who asks for a token, and what for."""
+    """The client that asks for a token, and the scope of the token."""
 
     token_url: str
     name: str
@@ -127,7 +127,7 @@ Ask = Callable[[OAuth2Client], Awaitable[bytes]]
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What a token server answers (RFC 6749 section 5.1)."""
+    """The answer of a token server (RFC 6749 section 5.1)."""
 
     access_token: str
     token_type: str = "Bearer"  # noqa: S105 - a word
@@ -143,12 +143,12 @@ class _KeptToken:
     token: str = field(default="", repr=False)
     since: float = 0.0
     renew: float = 0.0
-    """When a new token is asked for."""
+    """The time when a new token is requested."""
     until: float = 0.0
     failures: int = 0
     fault: str = ""
     retry: float = 0.0
-    """Before this time no request is sent."""
+    """The time before which no request is sent."""
 
 
 class AccessTokens:
@@ -238,7 +238,7 @@ def _read(body: bytes, client: OAuth2Client) -> tuple[str, float]:
 
 
 def _seconds(said: float | str | None) -> float:
-    """How long the token is used. Some servers write a number as text."""
+    """The lifetime of the token. Some servers write a number as text."""
     try:
         seconds = DEFAULT_SECONDS if said is None else float(said)
     except ValueError:

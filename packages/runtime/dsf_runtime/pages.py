@@ -1,4 +1,7 @@
-"""/metrics, /healthz and /readyz on the program's event loop: if it hangs, liveness fails."""
+"""The pages /metrics, /healthz and /readyz on the program's event loop.
+
+If the loop hangs, the liveness probe fails.
+"""
 
 import asyncio
 import http

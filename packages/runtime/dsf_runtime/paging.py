@@ -14,7 +14,7 @@ from dsf_runtime.apierrors import ApiError
 from dsf_runtime.calls import FailureKind
 
 FIRST_PAGE: Final = 500
-"""Most objects in a first page, whose size nobody knows yet."""
+"""The largest number of objects in a first page, whose size is unknown yet."""
 MAX_PAGE: Final = 2000
 """Most objects in a page. Each request costs about a millisecond of CPU, as much as 500 scores."""
 PAGE_BYTES: Final = 4 << 20
@@ -73,7 +73,7 @@ class Paging:
 
     @property
     def max_bytes(self) -> int:
-        """Of the largest page that is read. A single object cannot be requested in parts."""
+        """Upper limit of the bytes of a page. A single object cannot be requested in parts."""
         return ANSWER_BYTES if self._limit == 1 else MAX_PAGE_BYTES
 
     def too_large(self, path: str) -> None:
@@ -84,7 +84,8 @@ class Paging:
         if self._limit == 1:
             msg = f"GET {path}: one object has more than {ANSWER_BYTES} bytes"
             raise ApiError(msg, kind=FailureKind.INVALID_BODY)
-        # By four: each attempt in vain has read MAX_PAGE_BYTES, so there should be few of them.
+        # The page is divided by four: each attempt in vain has read MAX_PAGE_BYTES, so there should
+        # be few of them.
         self._limit = max(1, self._limit // 4)
 
     def arrived(self, content: bytes, *, more: str | None = None) -> None:

@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 NAME: Final = "blocking"
 LEAVE_SECONDS: Final = 0.5
-"""How long the process waits for its threads at the end."""
+"""The time for which the process waits for its threads at the end."""
 
 
 class Threads(ThreadPoolExecutor):

@@ -1,4 +1,4 @@
-"""HTTP clients for peers that nobody here trusts.
+"""HTTP clients for untrusted peers.
 
 These are metric sources, scoring APIs, token servers and forges. Their answers are limited
 (``answers``), redirects are not followed, and the environment says which requests go through a
@@ -17,7 +17,7 @@ from dsf_runtime import answers
 from dsf_wire.proxies import Proxies
 
 DEFAULT_LIMITS: Final = httpx.Limits(max_connections=100, max_keepalive_connections=20)
-"""Those of httpx."""
+"""The limits of httpx."""
 
 
 class SystemTrust:

@@ -1,4 +1,4 @@
-"""Write a scoring API as one function: labelled time series in, scores out.
+"""The scorer SDK: a scoring API as one function, with labelled time series in and scores out.
 
 ``scorer`` and ``batch_scorer`` turn it into an ASGI application with the scoring endpoint, /config,
 /healthz and /metrics. It imports dsf_wire, msgspec and the standard library only, to be fast; an

@@ -2,6 +2,9 @@
 
 A web framework would add three more packages to every image.
 https://asgi.readthedocs.io/en/latest/specs/www.html
+
+Guaranteed: a body is bounded in bytes, also if its header is wrong, and a mistake of the client is
+a 4xx with the reason. Not guaranteed: TLS. A server or a proxy in front of it adds that.
 """
 
 import asyncio
@@ -99,7 +102,8 @@ async def read_body(
     `enter_large` is awaited before more than SMALL_BODY is read. Raises RefusedError (413, 408) or
     ClientGone.
     """
-    # What the header says saves reading. It may be wrong or absent, so the bytes are counted, too.
+    # The length in the header saves reading. It may be wrong or absent, so the bytes are counted,
+    # too.
     declared = header(scope, b"content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)

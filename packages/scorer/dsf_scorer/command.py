@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 """The name of a Service (RFC 1035)."""
 _SUFFIX: Final = ".tmpl"
-"""With this suffix, tools do not treat the templates as Python."""
+"""The suffix of the templates, with which tools do not treat them as Python."""
 EXIT_CODES: Final = "Exit codes: 0 fine, 1 errors, 2 wrong usage."
 EPILOG: Final = """\
 examples:

@@ -1,4 +1,4 @@
-"""``@scorer`` and ``@batch_scorer``: a function becomes a scoring API.
+"""The decorators ``@scorer`` and ``@batch_scorer``: a function becomes a scoring API.
 
 Its /config is checked on import.
 """
@@ -89,15 +89,13 @@ class Decorator(Generic[F]):
 
 
 scorer: Final = Decorator[EachFunction](each=True)
-"""For functions ``(series) -> score`` or ``(series, arguments) -> score``; None means no score for
-that series. Each result has the labels of its series.
-"""
+"""The decorator for functions ``(series) -> score`` or ``(series, arguments) -> score``; None means
+no score for that series. Each result has the labels of its series."""
 
 batch_scorer: Final = Decorator[BatchFunction](each=False)
-"""For functions that take all series at once: ``(list of series[, arguments]) -> iterable of
-Score``. Use it for scores that need several series (a price and a size, power and throughput) or no
-series (no query).
-"""
+"""The decorator for functions that take all series at once: ``(list of series[, arguments]) ->
+iterable of Score``. Use it for scores that need several series (a price and a size, power and
+throughput) or no series (no query)."""
 
 
 def check_definition(config: ScorerConfig) -> None:
@@ -126,7 +124,7 @@ def check_definition(config: ScorerConfig) -> None:
 
 
 def _query_problems(params: ConfigParams) -> list[str]:
-    """What is wrong with the span of a query."""
+    """The mistakes in the span of a query."""
     problems: list[str] = []
     if not 0 <= params.range <= MAX_SECONDS:
         problems.append(

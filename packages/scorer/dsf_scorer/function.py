@@ -2,6 +2,9 @@
 
 Wire: ``{"data": [{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``, values
 as Prometheus writes them.
+
+Guaranteed: a request with a wrong shape is a client's mistake with its place, and the function is
+not called. Not guaranteed: that the scores are between -100 and 100; agents map and clamp them.
 """
 
 import asyncio
@@ -216,7 +219,8 @@ class Function:
         series, arguments = decode(body, max_series=max_series)
         parameter = self._parameter
         if parameter is None:
-            # Ignored, they would be settings that have no effect, and nobody would notice.
+            # If they were ignored, they would be settings without an effect, which are hard to
+            # notice.
             if arguments:
                 raise RefusedError(
                     "this scorer takes no arguments; remove scoring.arguments from its"

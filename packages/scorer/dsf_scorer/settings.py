@@ -1,6 +1,6 @@
 """The settings of a scoring API, from the environment, and the check of tokens.
 
-Guarantees: a setting that cannot work is a DefinitionError on import. The file with tokens is read
+Guaranteed: a setting that cannot work is a DefinitionError on import. The file with tokens is read
 for every request, so a rotated token counts at once. Not guaranteed: that a token is set; without
 one every caller is served.
 """
@@ -80,7 +80,7 @@ class Settings:
 def _check_limit(name: str, value: float) -> None:
     """Raises DefinitionError.
 
-    Only the number of those that may wait can be 0: then nobody waits.
+    Only the number of requests that may wait can be 0: then none waits.
     """
     is_number = math.isfinite(value)
     if name == "max_waiting":

@@ -24,7 +24,7 @@ class FleetCluster:
     values: Mapping[str, str] = field(default_factory=lambda: NO_VALUES)
 
     def value(self, identity: str) -> str | None:
-        """What the label of a series must say to mean this cluster; None if nothing does."""
+        """The value by which the label of a series means this cluster; None if there is none."""
         return self.values.get(identity) if identity else self.name
 
 

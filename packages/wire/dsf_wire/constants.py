@@ -37,7 +37,7 @@ AGENT_MANAGER: Final = "gitops-dsf-agent"
 GENERATOR_MANAGER: Final = "gitops-dsf"
 SCORER_LABEL: Final = "gitops-dsf.io/scorer"
 RUNS_ON_LABEL: Final = "gitops-dsf.io/runs-on"
-"""On AddOnPlacementScores that the hub scorer wrote. Those of agents do not have it."""
+"""Label of AddOnPlacementScores that the hub scorer wrote. Those of agents do not have it."""
 
 HUB_SCORER_WRITES_PER_SECOND: Final = 50
 """Scores that the hub scorer publishes per second at most. A small hub peaked near 390 writes."""

@@ -15,7 +15,7 @@ PLACEHOLDERS: Final = ("cluster", *LABELS, "scoreName")
 DEFAULT_FORMAT: Final = "${scoreName}"
 
 PLACEHOLDER: Final = re.compile(r"\$\{([^}]*)\}")
-"""Its group is the name."""
+"""A placeholder. Its group is the name."""
 
 
 @dataclass(frozen=True, kw_only=True)

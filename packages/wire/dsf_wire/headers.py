@@ -1,4 +1,4 @@
-"""Which HTTP headers a metric source may add to the agent's requests."""
+"""HTTP headers that a metric source may add to the agent's requests."""
 
 import re
 from typing import Final
@@ -30,7 +30,7 @@ def is_header_name(name: str) -> bool:
 
 
 def name_fault(name: str) -> str:
-    """Why a header of this name cannot be added; empty if it can."""
+    """The reason why a header of this name cannot be added; empty if it can."""
     low = name.lower()
     if not is_header_name(name):
         return f"{name!r} is not the name of a header"
@@ -43,7 +43,7 @@ def name_fault(name: str) -> str:
 
 
 def value_fault(value: str) -> str:
-    """Why this cannot be the value of a header; empty if it can.
+    """The reason why this cannot be the value of a header; empty if it can.
 
     The text does not contain the value.
     """

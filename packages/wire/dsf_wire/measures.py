@@ -1,4 +1,4 @@
-"""The measures of source type Kubernetes, and how a query names them.
+"""The measures of source type Kubernetes, and their names in a query.
 
 A query is also valid PromQL: ``cpu_available_ratio``; for extended resources
 ``extended_available{resource="nvidia.com/gpu"}``; for devices of a driver
@@ -42,7 +42,7 @@ _SUFFIXES: Final[Mapping[MeasuredResource, str]] = {
     "devices": "",
 }
 _LABELS: Final[Mapping[MeasuredResource, str]] = {"extended": "resource", "devices": "driver"}
-"""What tells apart the series of a measure, besides the node."""
+"""The label that distinguishes the series of a measure, besides the node."""
 
 _EXPRESSION = re.compile(
     r"""(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)\s*

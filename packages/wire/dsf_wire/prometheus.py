@@ -1,11 +1,11 @@
-"""The HTTP API of Prometheus: how a query is sent, and what an answer says.
+"""The HTTP API of Prometheus: the form of a query, and the content of an answer.
 
 Other stores speak it, too, such as Thanos, Mimir and VictoriaMetrics
 (https://prometheus.io/docs/prometheus/latest/querying/api/).
 
 The agent, the hub scorer, the backtest and readers of saved answers share this module, so a store
 that one of them understands is understood by all. It sends nothing. The samples are left as JSON
-text, because each reader wants something else of them.
+text, because each reader needs another form of them.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ MAX_URL: Final = 2000
 kB.
 """
 REFUSES_POST: Final = frozenset({405, 501})
-"""What a proxy that lets only GET pass answers to a POST."""
+"""The statuses of a proxy that lets only GET pass, for a POST."""
 MAX_WARNINGS: Final = 10
 
 RESERVED: Final = frozenset({"query", "start", "end", "step", "time", "timeout", "limit"})
@@ -35,12 +35,11 @@ MAX_NAME: Final = 128
 MAX_VALUE: Final = 1024
 """Characters of a parameter of a source."""
 _ANNOTATIONS: Final = ("PromQL warning:", "PromQL info:")
-"""How Prometheus (util/annotations/annotations.go) marks what it says of a query. All other
-warnings are of storage that did not answer, or of results that were cut off.
-"""
+"""The beginnings of Prometheus' own remarks on a query (util/annotations/annotations.go). All other
+warnings are of storage that did not answer, or of results that were cut off."""
 
 DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding raises for a body that is not an answer of this API."""
+"""The exceptions of decoding for a body that is not an answer of this API."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +85,7 @@ class PrometheusRequest:
 
 
 def parameter_fault(name: str, value: str) -> str:
-    """Why a source cannot have this URL parameter; empty if it can."""
+    """The reason why a source cannot have this URL parameter; empty if it can."""
     if (
         not name
         or len(name) > MAX_NAME
@@ -107,7 +106,7 @@ def parameter_fault(name: str, value: str) -> str:
 
 
 def parameters_fault(parameters: Mapping[str, str]) -> str:
-    """Why a source cannot have these URL parameters; empty if it can."""
+    """The reason why a source cannot have these URL parameters; empty if it can."""
     if len(parameters) > MAX_PARAMETERS:
         return f"there are {len(parameters)} parameters, more than {MAX_PARAMETERS}"
     for name, value in parameters.items():
@@ -163,7 +162,7 @@ class PrometheusAnswer(msgspec.Struct, rename="camel"):
 
     @property
     def notes(self) -> list[str]:
-        """What the store warns of.
+        """The warnings of the store.
 
         VictoriaMetrics sets isPartial if some of its storage did not answer. Thanos and Prometheus
         return a warning instead.

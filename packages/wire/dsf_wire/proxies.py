@@ -1,4 +1,4 @@
-"""Which proxy a request goes through, by the variables of the environment.
+"""Proxies for requests, by the variables of the environment.
 
 HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper or lower case, are read as Go programs
 (golang.org/x/net/http/httpproxy v0.62) and curl (since 7.86) read them. Libraries of Python know no
@@ -31,14 +31,14 @@ class Proxies:
     """The proxies of an environment."""
 
     by_scheme: Mapping[str, tuple[str, str]] = field(repr=False)
-    """For http and https: the name of the variable, and its value."""
+    """The name of the variable and its value, for http and https."""
     exceptions: "Exceptions"
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Self:
         """Reads the variables.
 
-        Values that cannot be used are told when a request would need them.
+        Values that cannot be used are reported when a request would need them.
         """
         by_scheme = {}
         for scheme in _PORTS:
@@ -87,7 +87,7 @@ class _NoProxyEntry:
     """A host, or a domain with its subdomains."""
 
     name: str
-    """In lower case, without the leading dot; an address in its shortest form."""
+    """The name in lower case, without the leading dot; an address in its shortest form."""
     port: int | None
     is_address: bool
 
@@ -101,7 +101,7 @@ class _NoProxyEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Exceptions:
-    """What NO_PROXY lists. Requests to the machine itself never go through a proxy, as in Go."""
+    """The entries of NO_PROXY. Requests to the machine itself never use a proxy, as in Go."""
 
     everything: bool = False
     networks: tuple[Network, ...] = ()
@@ -179,9 +179,9 @@ def address_of(host: str) -> Address | None:
 
 
 def entry_faults(entries: Iterable[str]) -> Iterator[str]:
-    """What of the entries of a list with commas is not a name, address or range.
+    """The entries of a list with commas that are no names, addresses or ranges.
 
-    Empty ones are nothing.
+    Empty ones are ignored.
     """
     for entry in map(str.strip, entries):
         if not entry or entry == "*" or _network(entry) is not None:

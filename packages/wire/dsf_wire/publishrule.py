@@ -1,4 +1,4 @@
-"""When an agent writes scores (spec.publish); the backtest decides by the same functions. Pure."""
+"""The rule by which an agent writes scores (spec.publish), also for the backtest. Pure."""
 
 import hashlib
 import operator
@@ -54,7 +54,10 @@ class PublishedItems:
 
 @dataclass(frozen=True, kw_only=True)
 class WriteDecision:
-    """When to write (Unix seconds of the hub; a past time: now), and whether the scores changed."""
+    """The time of the write, and whether the scores changed.
+
+    The time is Unix time of the hub; a past time means now.
+    """
 
     at: float
     changed: bool

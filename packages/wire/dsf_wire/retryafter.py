@@ -1,4 +1,4 @@
-"""How long a server asks its clients to wait (RFC 9110 section 10.2.3)."""
+"""The Retry-After header: the time that a server asks clients to wait (RFC 9110 section 10.2.3)."""
 
 import email.utils
 import re

@@ -1,9 +1,8 @@
-"""Why a scorer gives no score on a cluster: the reasons, and the condition that tells the hub.
+"""Reasons why a scorer gives no score on a cluster, and the condition that shows them on the hub.
 
 An agent finds the reason, counts it in its metrics, and writes it into the condition `Scored` of
 the AddOnPlacementScore. On the hub the same words are read, counted and explained. A message may
-quote what a peer answered, so it is the text of a stranger for the agent, and once more for the
-hub.
+quote the answer of a peer, so it is untrusted text for the agent, and once more for the hub.
 
 OCM 1.2.1 reads no conditions of an AddOnPlacementScore (pkg/placement/plugins/addon/addon.go).
 """
@@ -26,7 +25,7 @@ Stage = Literal["fetch", "score", "publish"]
 
 
 class Reason(StrEnum):
-    """Why a cycle or a write failed, in metrics, logs and /readyz of an agent.
+    """The reason why a cycle or a write failed, in metrics, logs and /readyz of an agent.
 
     docs/operate/problems.md has them all.
     """
@@ -63,7 +62,8 @@ class Reason(StrEnum):
     a bug.
     """
     TOKEN_UNAVAILABLE = "token_unavailable"  # noqa: S105 - a reason, not a token
-    """For every credential: tokens, passwords, headers and client certificates."""
+    """The reason for every kind of credential: tokens, passwords, headers and client
+    certificates."""
     CA_UNAVAILABLE = "ca_unavailable"
     CONFLICT = "conflict"
     """409, or another program writes the scores."""
@@ -109,7 +109,7 @@ class ScoredReason(StrEnum):
     INTERNAL_ERROR = "InternalError"
     """A bug in the agent."""
     OTHER = "Other"
-    """What the hub counts a reason as that is none of these, such as that of a newer agent."""
+    """The reason on the hub for any other word, such as that of a newer agent."""
 
 
 _BY_REASON: Final = {

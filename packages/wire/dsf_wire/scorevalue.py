@@ -87,7 +87,7 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
 
 
 def default_items(scorer: ScorerSummary, *, cluster: str) -> dict[str, int] | None:
-    """What is published without series (spec.defaultScore), if anything.
+    """The items that are published without series (spec.defaultScore), if any.
 
     The format has no labels then.
     """

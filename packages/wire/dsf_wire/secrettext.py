@@ -17,7 +17,7 @@ _MARK: Final = "\ufeff"
 
 
 class SecretFault(ValueError):  # noqa: N818 - a finding about a text, not a mistake of ours
-    """Why a text cannot be used as a secret. The message contains no part of it."""
+    """The reason why a text cannot be used as a secret. It contains no part of the text."""
 
 
 def header_secret(raw: bytes | str) -> str:

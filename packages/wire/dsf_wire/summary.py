@@ -1,8 +1,11 @@
 """The scoring ConfigMap: a JSON array of flat objects, one per scorer that a cluster runs.
 
-Unknown keys are ignored, missing ones have upstream's zero value, and an entry that cannot be read
-spoils no other. Upstream's sixteen keys come first and in upstream's order; ours follow only when
-set.
+Unknown keys are ignored, missing ones have upstream's zero value. Upstream's sixteen keys come
+first and in upstream's order; ours follow only when set.
+
+Guaranteed: an entry that cannot be read is a problem with its reason, and the others are read
+anyway. Not guaranteed: that a scorer can run. The agent reports credentials and hosts that it
+cannot use.
 """
 
 from collections.abc import Mapping
@@ -234,13 +237,13 @@ _ALWAYS: Final = frozenset(UPSTREAM_KEYS)
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Why an entry cannot be used: its index, the name it gives itself if any, and the reason."""
+    """The reason why an entry cannot be used, with its index and the name it gives itself."""
 
     index: int
     name: str
     reason: str
     entry: "NamedEntry | None" = None
-    """Which scores the entry is for; None if it does not say so."""
+    """The scores that the entry is for; None if it does not name them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +258,7 @@ class NamedEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Decoded:
-    """What a ConfigMap says: usable entries in order, and the problems of the others."""
+    """The content of a ConfigMap: usable entries in order, and the problems of the others."""
 
     summaries: tuple[ScorerSummary, ...]
     problems: tuple[Problem, ...]

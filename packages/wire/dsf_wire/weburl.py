@@ -1,4 +1,4 @@
-"""Which URLs a program can send an HTTP request to."""
+"""URLs to which a program can send an HTTP request."""
 
 from urllib.parse import urlsplit
 

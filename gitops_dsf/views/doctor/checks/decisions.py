@@ -142,7 +142,7 @@ def clusters(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def _count_unnamed(secrets: Iterable[HubObject], clusters: Collection[str]) -> int:
-    """How many Secrets show none of these clusters, so that each may be that of any cluster."""
+    """The number of Secrets that show none of these clusters: each may be of any cluster."""
     count = 0
     for secret in secrets:
         count += not argocd_agent_of(secret) and not any(_names(secret, name) for name in clusters)

@@ -1,6 +1,9 @@
 """Checks over HTTP whether a scoring API follows the wire contract.
 
-It looks at the public pages and at the scores.
+It reads /config, /healthz and /metrics, and sends scoring requests.
+
+Not guaranteed: that the scores are sensible. Only their form and their range are known to the
+contract.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,7 +43,7 @@ class JudgedMistake(NamedTuple):
     """Characters before it in the expression."""
     message: str
     may_be_new: bool
-    """Whether a newer Prometheus may know what it is about, such as a function."""
+    """Whether a newer Prometheus may know the expression, such as a function."""
 
 
 JudgeQuery = Callable[[str], list[JudgedMistake]]
@@ -60,7 +63,7 @@ def healthz(client: Client, target: Target) -> Finding:
 
 
 class CheckedConfigPage(NamedTuple):
-    """What /config says, and the findings about it."""
+    """The content of /config, and the findings about it."""
 
     config: ScorerConfig | None
     """None if there is no page, or if it cannot be read."""
@@ -121,7 +124,7 @@ def _unknown(plain: dict[str, Any], shape: type[msgspec.Struct], path: str) -> I
 
 
 def _judged(page: ScorerConfig, target: Target) -> Iterator[Finding]:
-    """What the SDK itself says of such a definition, and what only an agent would notice."""
+    """The mistakes that the SDK itself reports, and those that only an agent would notice."""
     source = page.source
     scoring = page.scoring
     name = scoring.params.name

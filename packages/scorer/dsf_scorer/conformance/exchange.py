@@ -187,7 +187,7 @@ class Client:
     """
 
     timeout_seconds: float = 30.0
-    """For each read and write; the agent's is the same."""
+    """The time limit for each read and write; the agent's is the same."""
     tls: ssl.SSLContext | None = None
 
     def send(
@@ -228,7 +228,7 @@ class Client:
 
 
 def _answer(response: http.client.HTTPResponse) -> Reply:
-    # One byte more tells an answer that is larger from one that just fits.
+    # One byte more distinguishes an answer that is larger from one that just fits.
     content = response.read(MAX_ANSWER_BYTES + 1)
     if len(content) > MAX_ANSWER_BYTES:
         return Reply(fault=f"the answer is larger than {MAX_ANSWER_BYTES} bytes")

@@ -1,4 +1,16 @@
-"""Checks the scoring endpoint: usual and unusual series, invalid requests, missing tokens."""
+"""Checks the scoring endpoint: usual and unusual series, invalid requests, missing tokens.
+
+The first request has a sample: made-up series, or those of a file. If it is not answered with
+scores, the other checks are left out, because they would all have the same finding.
+
+Guaranteed: every request is one that an agent could send, or one that a person may send by mistake,
+and none changes anything at a scoring API that follows the contract. A wrong answer to series of
+Prometheus is an error; a wrong status for a malformed body is a warning, because it only misleads
+people. An endpoint that scores without the token that it asks for is an error.
+
+Not guaranteed: that made-up series suit the scorer. It may give no scores for labels that it does
+not know, so a file with real series checks more.
+"""
 
 import math
 import sys
@@ -30,7 +42,7 @@ from dsf_wire.scoring import ScoringResponse, ScoringResult
 POINTS: Final = 60
 DENIED: Final = (401, 403)
 MAX_SHOWN: Final = 3
-"""How many invalid results are described."""
+"""The number of invalid results that are described."""
 SLOW_SECONDS: Final = 5.0
 MISTAKES: Final = (
     ("truncated-json", b'{"data": ['),
@@ -64,7 +76,7 @@ class Sample:
 
 
 def nodes(count: int) -> list[dict[str, Any]]:
-    """A series with a slow curve for each of so many nodes. 10,000 series have 17 MB."""
+    """A series with a slow curve for each of `count` nodes. 10,000 series have 17 MB."""
     curve = series([round(0.2 + 0.001 * point, 3) for point in range(POINTS)])
     made_up: list[dict[str, Any]] = []
     for number in range(count):
@@ -79,7 +91,7 @@ class _MatrixData(msgspec.Struct):
 
 
 class _Request(msgspec.Struct):
-    """What a file may hold: a scoring request, or an answer of Prometheus."""
+    """The content of a file: a scoring request, or an answer of Prometheus."""
 
     data: list[dict[str, Any]] | _MatrixData
     arguments: dict[str, Any] | None = None
@@ -121,9 +133,9 @@ class Row:
     expected: Literal["scores", "refusal", "denial"] = "scores"
     method: str = "POST"
     token: str | None = None
-    """In place of the token of the endpoint."""
+    """The token in place of that of the endpoint."""
     hint: str = ""
-    """What to do if the expected does not come."""
+    """The hint if the answer is not the expected one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +167,7 @@ def check(
     row = Row(name="scoring.sample", what="sample series", body=sample.body())
     reply = endpoint.send(row)
     yield from _sample(reply, sample, token=endpoint.token)
-    # Whatever is wrong with usual series would be the finding of every other row, too.
+    # A mistake with usual series would be the finding of every other row, too.
     if reply.status != 200:
         return
     mistaken = 0
@@ -348,7 +360,7 @@ def _results(body: bytes) -> tuple[list[ScoringResult], list[str]]:
     except msgspec.ValidationError as error:
         return [], [f'{error}; expected {{"results": [{{"metric": {{...}}, "score": 1.5}}]}}']
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        # Python's json module writes both unless it is told otherwise.
+        # Python's json module writes both unless it is configured otherwise.
         if b"NaN" in body or b"Infinity" in body:
             return [], [f"not JSON: {error}; NaN and Infinity are not JSON: leave such results out"]
         return [], [f"not JSON: {error}"]
