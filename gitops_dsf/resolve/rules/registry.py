@@ -3,7 +3,7 @@
 A rule is a function that takes the Context and yields findings, decorated with `@rule()`. The
 package `rules` lists its modules, and `rules_of` returns the rules of these. A module that is not
 listed, and a function that judges a Context without the decorator, fail a test
-(tests/unit/resolve/test_rules.py).
+(tests/unit/resolve/rules/test_registry.py).
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -25,6 +25,17 @@ from gitops_dsf.resolve.rules.application_collisions import (
 from tests.support import fleets, yamlfast
 from tests.support.laws import examples
 from tests.support.rendering import application, rendered, scorer
+from tests.unit.resolve.rules.handwritten import (
+    BY_DECISION,
+    CLUSTERS,
+    DECISION,
+    SOURCE,
+    placement,
+    set_named,
+    told,
+    told_of,
+    written,
+)
 
 LABEL = "cluster.open-cluster-management.io/clusterset"
 PLACEMENT = "cluster.open-cluster-management.io/placement"
@@ -353,3 +364,111 @@ def test_a_set_that_follows_several_placements_is_on_the_clusters_of_all() -> No
     inventory = [*clusters("eu-1", **{LABEL: "p"}), *clusters("eu-2", **{LABEL: "q"})]
     found = findings(*inventory, app("web", "q"), *placements, document)
     assert ["web-eu-2" in item.message for item in found] == [True]
+
+
+@pytest.mark.parametrize(
+    "generators",
+    [
+        [BY_DECISION],
+        [{"list": {"elements": [{"a": "1"}, {"a": "2"}]}}],
+        [{"matrix": {"generators": [BY_DECISION, {"list": {"elements": [{"a": "1"}]}}]}}],
+        [
+            {
+                "merge": {
+                    "mergeKeys": ["name"],
+                    "generators": [BY_DECISION, {"list": {"elements": []}}],
+                }
+            }
+        ],
+    ],
+)
+def test_one_name_for_several_applications(generators: object) -> None:
+    found = written(name="web", destination={"name": "berlin"}, generators=generators)
+    assert told(("DSF411", "name: web"), among=found)
+
+
+def test_the_message_says_how_many() -> None:
+    [(_, _, message)] = written(name="web")
+    assert message == (
+        "web may generate 3 Applications, all named web: Argo CD creates none of them"
+        " (duplicate name)"
+    )
+
+
+def test_without_sets_the_number_of_clusters_is_a_guess() -> None:
+    spec = placement("{}")
+    assert [item.severity.name for item in told_of(apps=set_named("web") + spec)] == ["WARNING"]
+    assert told_of(apps=set_named("web") + spec, clusters=CLUSTERS.split("---")[0]) == []
+
+
+def test_a_value_that_is_the_same_for_every_cluster_is_no_name() -> None:
+    generators = [{"clusterDecisionResource": {**DECISION, "values": {"team": "blue"}}}]
+    assert told(
+        ("DSF411", "name: web-{{.values.team}}"),
+        among=written(name="web-{{.values.team}}", generators=generators),
+    )
+
+
+def test_two_generators_whose_applications_have_one_name() -> None:
+    one = {"list": {"elements": [{"a": "1"}]}}
+    assert told(("DSF411", "name: web"), among=written(name="web", generators=[one, one]))
+
+
+@pytest.mark.parametrize(
+    ("name", "generators", "placed", "more"),
+    [
+        ("web-{{.name}}", None, None, None),
+        ("web", None, placement("{clusterSets: [global], numberOfClusters: 1}"), None),
+        ("web", None, placement("{clusterSets: [other]}"), None),
+        ("web", [{"list": {"elements": [{"a": "1"}]}}], None, None),
+        ("{{.a}}", [{"list": {"elements": [{"a": "1"}, {"a": "2"}]}}], None, None),
+        (
+            "web",
+            [
+                {
+                    "git": {
+                        "repoURL": SOURCE["repoURL"],
+                        "revision": "HEAD",
+                        "directories": [{"path": "*"}],
+                    }
+                }
+            ],
+            None,
+            None,
+        ),
+        ("web", None, None, {"templatePatch": "metadata: {name: 'web-{{.name}}'}"}),
+        (
+            "web-{{.values.c}}",
+            [{"clusterDecisionResource": {**DECISION, "values": {"c": "{{.name}}"}}}],
+            None,
+            None,
+        ),
+        (
+            "web",
+            [{**BY_DECISION, "selector": {"matchLabels": {"name": "berlin"}}}],
+            None,
+            None,
+        ),
+        (
+            "web",
+            [
+                {
+                    "clusterDecisionResource": {
+                        **DECISION,
+                        "template": {
+                            "metadata": {"name": "web-{{.name}}"},
+                            "spec": {"project": "default", "destination": {}},
+                        },
+                    }
+                }
+            ],
+            None,
+            None,
+        ),
+    ],
+)
+def test_names_that_differ_or_are_needed_once_pass(
+    name: str, generators: object, placed: str | None, more: object
+) -> None:
+    found = written(name=name, generators=generators, placed=placed, more=more)
+    assert [item for item in found if item[0] == "DSF411"] == []

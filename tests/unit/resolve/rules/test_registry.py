@@ -19,12 +19,21 @@ from gitops_dsf.resolve.context import Context, context_of
 from gitops_dsf.resolve.rules import RULES
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, Rule, rule, rules_of
 
-EXAMPLE: Final = Path(__file__).parents[3] / "examples" / "fleet"
+EXAMPLE: Final = Path(__file__).parents[4] / "examples" / "fleet"
 MODULES = [
     import_module(f"{rules.__name__}.{module.name}")
     for module in iter_modules(rules.__path__)
     if module.name != "registry"
 ]
+
+
+def test_tests_of_rules_are_called_like_the_module_of_the_rules() -> None:
+    """And no module beside this folder, which has the tests of what rules are judged by, is."""
+    folder = Path(__file__).parent
+    tested = {path.stem.removeprefix("test_") for path in folder.glob("test_*.py")}
+    assert tested <= {module.name for module in iter_modules(rules.__path__)}
+    beside = {path.stem.removeprefix("test_") for path in folder.parent.glob("test_*.py")}
+    assert tested.isdisjoint(beside)
 
 
 def unregistered(module: ModuleType) -> list[str]:
