@@ -265,8 +265,11 @@ def metrics_page() -> str:
     agent.watch_hub_offset(HubClock())
     raw = "Raw score of the last cycle. Missing labels are empty, values are cut at 256 characters."
     raw_labels = (CLUSTER_LABEL, *map(label_of, LABELS), SCORE_NAME_LABEL)
-    alerts = f"[Monitoring](../../{_ALERTS_PAGE}) has alerts."
-    lines = [f"# Metrics\n\n{alerts} Histograms have `_bucket`, `_count` and `_sum`.\n"]
+    intro = (
+        f"# Metrics\n\n[Monitoring](../../{_ALERTS_PAGE}) has alerts. Histograms have `_bucket`,"
+        " `_count` and `_sum`.\n"
+    )
+    lines = [intro]
     lines += ["## Of the agent\n\nThe usual `process_*` metrics are there, too.\n", _METRICS_HEAD]
     lines += [_family(METRIC, "gauge", raw_labels, raw), *_families(agent.registry)]
     lines += ["\n## Of the reconciler\n\nThe leader exports them.\n", _METRICS_HEAD]

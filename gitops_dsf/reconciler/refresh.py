@@ -199,13 +199,22 @@ class RefreshController:
         # The delay of a repeated refresh would contain the wait for the first one.
         if not due.again:
             self._context.metrics.refresh_delay.observe(now - due.since)
-        LOG.info(
-            "ApplicationSet %s refreshed%s %.1f s after the decision for %s",
-            due.name,
-            " again, because Argo CD has not looked," if due.again else "",
-            now - due.since,
-            ", ".join(_clusters(due)[:MAX_LOGGED]),
-        )
+        clusters = ", ".join(_clusters(due)[:MAX_LOGGED])
+        if due.again:
+            LOG.info(
+                "ApplicationSet %s refreshed again %.1f s after the decision for %s, because Argo"
+                " CD has not looked",
+                due.name,
+                now - due.since,
+                clusters,
+            )
+        else:
+            LOG.info(
+                "ApplicationSet %s refreshed %.1f s after the decision for %s",
+                due.name,
+                now - due.since,
+                clusters,
+            )
 
 
 def _clusters(due: Due) -> list[str]:

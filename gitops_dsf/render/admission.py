@@ -105,15 +105,17 @@ def multi_kueue_policy(namespace: str, configs: Sequence[str]) -> Iterator[Objec
 
 def score_policies(fleet: CheckedFleet, *, of_agents: bool) -> Iterator[Object]:
     """The policies over AddOnPlacementScores: the agents', or those that the hub scorer brings."""
-    of_agent = f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"'
+    conditions = [
+        f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"'
+    ]
     # The hub scorer writes its scores with the same label, and those are not the agents' to change.
     if fleet.hub_scoring is not None:
-        of_agent += f' && oldObject.metadata.?labels[?"{RUNS_ON_LABEL}"].orValue("") == ""'
+        conditions.append(f'oldObject.metadata.?labels[?"{RUNS_ON_LABEL}"].orValue("") == ""')
     policies = filled(
         "score-policies.yaml",
         from_agents=_AGENTS,
         from_hub_scorer=_requests_of(HUB_SCORER, namespace=fleet.repository.spec.hub_namespace),
-        of_agents=of_agent,
+        of_agents=" && ".join(conditions),
         on_hub=_listed(fleet, on_hub=True),
         on_spokes=_listed(fleet, on_hub=False),
         most_scores=MAX_SCORE_ITEMS,

@@ -147,9 +147,10 @@ def _held(queue: QueueView) -> Iterator[str]:
     yield "| Placement | does not go to | until | because |"
     yield "|---|---|---|---|"
     for hold in held[:MAX_MOVES]:
-        cause = f"it came back at {hold.since}"
         if hold.why:
-            cause += f": {hold.why}"
+            cause = f"it came back at {hold.since}: {hold.why}"
+        else:
+            cause = f"it came back at {hold.since}"
         yield _row((hold.placement, hold.cluster, hold.until, cause))
     if len(held) > MAX_MOVES:
         yield f"\nand {len(held) - MAX_MOVES} more"

@@ -58,14 +58,14 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
         mendable += bool(diagnostic.edits)
     errors = plural(counts[Severity.ERROR], "error")
     warnings = plural(counts[Severity.WARNING], "warning")
-    text = f"{errors}, {warnings}"
     # Errors and warnings decide about the exit code, so they are named also where there is none.
+    findings = [errors, warnings]
     if counts[Severity.NOTICE]:
-        text += f", {plural(counts[Severity.NOTICE], 'notice')}"
-    text += f" in {plural(len(files), 'file')}"
+        findings.append(plural(counts[Severity.NOTICE], "notice"))
+    clauses = [f"{', '.join(findings)} in {plural(len(files), 'file')}"]
     if mendable:
-        text += f"; gitops-dsf validate --fix mends {mendable}"
-    return text
+        clauses.append(f"gitops-dsf validate --fix mends {mendable}")
+    return "; ".join(clauses)
 
 
 def findings_json(diagnostics: Iterable[Diagnostic]) -> str:

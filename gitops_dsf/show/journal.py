@@ -167,16 +167,17 @@ def _what(record: Record) -> str:
         return f"is decided for {after_text(record)}; the decision before is not known"
     # A decision of very many clusters is not recorded name by name.
     if record.from_ is None:
-        text = (
+        change = (
             f"has {record.count} clusters now: {_named(record.left)} left,"
             f" {_named(record.joined)} joined"
         )
     else:
-        text = f"moved from {_named(record.from_)} to {after_text(record)}"
+        change = f"moved from {_named(record.from_)} to {after_text(record)}"
     # A move that was found late has the time of the look, not of the move.
+    clauses = [change]
     if record.kind == "Later":
-        text += ", while no reconciler looked; this is when it was found"
-    return text
+        clauses.append("while no reconciler looked; this is when it was found")
+    return ", ".join(clauses)
 
 
 def before_text(record: Record) -> str:

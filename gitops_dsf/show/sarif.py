@@ -51,7 +51,7 @@ def _result(diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
     position = diagnostic.position
     text = diagnostic.message
     if diagnostic.hint:
-        text += f". {diagnostic.hint}"
+        text = f"{diagnostic.message}. {diagnostic.hint}"
     region = {"startLine": position.line, "startColumn": position.column}
     # It is a URI, so blanks are escaped. A name that is not UTF-8 must not end the report.
     artifact = {"uri": quote(position.file, errors="replace")}

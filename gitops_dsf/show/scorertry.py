@@ -110,12 +110,11 @@ def _line(output: TryOutput) -> str:
         parts.append(f"raw scores {_between(min(raw), max(raw))}")
     if values:
         parts.append(f"values {_between(min(values), max(values))}")
-    text = ", ".join(parts)
+    clauses = [", ".join(parts)]
     if output.missing:
-        text += f"; no item for {plural(len(output.missing), 'cluster')}"
-    for part in output.dropped:
-        text += f"; {_dropped_text(part)}"
-    return "; ".join([text, *output.notes])
+        clauses.append(f"no item for {plural(len(output.missing), 'cluster')}")
+    clauses += map(_dropped_text, output.dropped)
+    return "; ".join([*clauses, *output.notes])
 
 
 def _between(low: float, high: float) -> str:

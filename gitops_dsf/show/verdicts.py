@@ -191,10 +191,12 @@ def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
         )
     names = sorted(verdict.scores or ())
     visible = names[:rows]
-    eligible = f"  eligible: {', '.join(visible) or 'none'}"
+    listed = ", ".join(visible) or "none"
     if len(visible) < len(names):
-        eligible += f" and {len(names) - len(visible)} more (--all shows them)"
-    lines.append(eligible)
+        more = len(names) - len(visible)
+        lines.append(f"  eligible: {listed} and {more} more (--all shows them)")
+    else:
+        lines.append(f"  eligible: {listed}")
     return printable_lines(lines) + _dropped(verdict, rows)
 
 

@@ -243,9 +243,11 @@ def _words(finding: Diagnostic, file: str) -> str:
 
     Its position is added unless it is in the lock, which is not written.
     """
-    place = "" if finding.position.file == file else f" ({finding.position})"
-    hint = f"; {finding.hint}" if finding.hint else ""
-    return f"{finding.code}: {finding.message}{place}{hint}"
+    is_elsewhere = finding.position.file != file
+    message = f"{finding.message} ({finding.position})" if is_elsewhere else finding.message
+    if finding.hint:
+        return f"{finding.code}: {message}; {finding.hint}"
+    return f"{finding.code}: {message}"
 
 
 def _moved_hosts(

@@ -100,7 +100,8 @@ class _Flag(NamedTuple):
     @property
     def help(self) -> str:
         default = self.shown or self.default
-        return f"{self.text} [{self.variable}{'; ' if default else ''}{default}]".lstrip()
+        variable = f"{self.variable}; {default}" if default else self.variable
+        return f"{self.text} [{variable}]".lstrip()
 
 
 _COMMON: Final = (

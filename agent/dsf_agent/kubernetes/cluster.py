@@ -293,13 +293,13 @@ def _check(informer: Informer[Any]) -> None:
     reason = reason_of(failure)
     text = str(failure)
     if reason is Reason.FORBIDDEN:
-        text += (
-            "; the agent's ServiceAccount needs get, list and watch on"
+        text = (
+            f"{failure}; the agent's ServiceAccount needs get, list and watch on"
             f" {informer.resource} of the whole cluster"
         )
     if reason is Reason.NOT_FOUND and informer.path.startswith(DEVICES_PATH):
-        text += (
-            f"; this cluster does not serve {DEVICES_API}/v1, which Kubernetes has since 1.34: use"
-            " measures without devices"
+        text = (
+            f"{failure}; this cluster does not serve {DEVICES_API}/v1, which Kubernetes has since"
+            " 1.34: use measures without devices"
         )
     raise AgentError(text, reason=reason, retry_after=failure.retry_after)

@@ -50,8 +50,8 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
         if unknown:
             valid = ", ".join(_shown(scorer.name) for scorer in snapshot.scorers) or "none"
             missing = ", ".join(unknown)
-            text = f"{path} has no scorer {missing}; it has these: {valid}"
-            print(printable(f"gitops-dsf-agent: {text}"), file=sys.stderr)
+            text = f"gitops-dsf-agent: {path} has no scorer {missing}; it has these: {valid}"
+            print(printable(text), file=sys.stderr)
             return 2
         adapters.use_clusters(snapshot)
         rows = await _rows(adapters, snapshot, only=only)

@@ -406,13 +406,19 @@ class HubStore:
         silent = now - max(writer.at or 0.0, last)
         if silent > SILENT_SECONDS:
             return
-        who = writer.manager
-        if not who:
-            who = "another program, which the hub does not name and which may be an upstream agent,"
+        seconds = max(0.0, silent)
+        if writer.manager:
+            raise AgentError(
+                f"{writer.manager} wrote the scores of {name}, perhaps {seconds:.0f} s ago; stop"
+                f" that program: this agent takes over {SILENT_SECONDS:.0f} s after its last write,"
+                " or as soon as you delete the object",
+                reason=Reason.CONFLICT,
+            )
         raise AgentError(
-            f"{who} wrote the scores of {name}, perhaps {max(0.0, silent):.0f} s ago; stop that"
-            f" program: this agent takes over {SILENT_SECONDS:.0f} s after its last write, or as"
-            " soon as you delete the object",
+            "another program, which the hub does not name and which may be an upstream agent, wrote"
+            f" the scores of {name}, perhaps {seconds:.0f} s ago; stop that program: this agent"
+            f" takes over {SILENT_SECONDS:.0f} s after its last write, or as soon as you delete the"
+            " object",
             reason=Reason.CONFLICT,
         )
 

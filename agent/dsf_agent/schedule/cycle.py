@@ -310,25 +310,27 @@ class Cycle:
         series = result.series
         scored = ScoredReason.NO_SERIES
         if not series and (self.scorer.scored_by_query or self._label):
-            text = "the query gave no series"
+            clauses = ["the query gave no series"]
         elif self._label:
-            text = (
-                f"none of the {series} series gives a score of a cluster: the label {self._label}"
-                " names no cluster that this scorer scores"
-            )
+            clauses = [
+                (
+                    f"none of the {series} series gives a score of a cluster: the label"
+                    f" {self._label} names no cluster that this scorer scores"
+                )
+            ]
         elif result.total:
-            text = f"none of {result.total} results gives an item to publish"
+            clauses = [f"none of {result.total} results gives an item to publish"]
             scored = ScoredReason.INVALID_RESULTS
         else:
-            text = f"no results for {series} series"
+            clauses = [f"no results for {series} series"]
             # An API that needs no series is asked without any, and then it is to blame.
             if series or not has_series(self.scorer):
                 scored = ScoredReason.NO_RESULTS
         if result.dropped:
-            text += f": {counts_text(result.dropped)}; see scoreDimensionFormat"
+            clauses.append(f"dropped: {counts_text(result.dropped)}; see scoreDimensionFormat")
         if result.first_fault:
-            text += f"; the first dropped result: {result.first_fault}"
-        return AgentError(text, reason=Reason.NO_RESULTS, scored=scored)
+            clauses.append(f"the first dropped result: {result.first_fault}")
+        return AgentError("; ".join(clauses), reason=Reason.NO_RESULTS, scored=scored)
 
     async def _publish(
         self, items: dict[str, dict[str, int]], targets: Targets, result: CycleResult

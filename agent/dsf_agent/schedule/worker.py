@@ -185,8 +185,12 @@ class Worker:
         self._state = WorkerState(last_success=self.wall())
         log.debug("%d series, %d results", result.series, result.results, extra=extra)
         if result.dropped:
-            first = f"; the first: {result.first_fault}" if result.first_fault else ""
-            log.warning("dropped results: %s%s", counts_text(result.dropped), first, extra=extra)
+            counts = counts_text(result.dropped)
+            if result.first_fault:
+                text = "dropped results: %s; the first: %s"
+                log.warning(text, counts, result.first_fault, extra=extra)
+            else:
+                log.warning("dropped results: %s", counts, extra=extra)
         for warning in result.warnings:
             log.warning("the source warns: %s", warning, extra=extra)
 
@@ -206,7 +210,9 @@ class Worker:
             self.metrics.circuit_opened()
         message = str(error)
         if is_open:
-            message += f" (the circuit is open after {self._breaker.failures} failures in a row)"
+            message = (
+                f"{error} (the circuit is open after {self._breaker.failures} failures in a row)"
+            )
         failures = self._state.failures + 1
         self._state = WorkerState(
             failures=failures,

@@ -176,17 +176,26 @@ def _leads(move_back: Return, values: ScoreValues, weights: Mapping[str, int]) -
 def flapping_text(flapping: Flapping) -> str:
     """The moves back and forth as a text.
 
-    Such as `moved back and forth 4 times within a day between eu-1 and eu-2, most of all because of
-    cpu; ...`.
+    Such as `moved back and forth 4 times within a day between eu-1 and eu-2, mostly because of cpu;
+    ...`.
     """
     between = " and ".join([", ".join(flapping.clusters[:-1]), flapping.clusters[-1]])
-    text = f"moved back and forth {flapping.returns} times within a day between {between}"
     if flapping.other:
-        # No stickiness holds what OCM must move.
-        return f"{text}, most of all because of this: {flapping.other}"
+        # No stickiness prevents what OCM must move.
+        return (
+            f"moved back and forth {flapping.returns} times within a day between {between}, mostly"
+            f" because of this: {flapping.other}"
+        )
     if flapping.cause is not None:
-        text += f", most of all because of {flapping.cause}"
-    return f"{text}; gitops-dsf backtest --advise tells which stickiness would hold it"
+        return (
+            f"moved back and forth {flapping.returns} times within a day between {between}, mostly"
+            f" because of {flapping.cause}; gitops-dsf backtest --advise shows which stickiness"
+            " would prevent it"
+        )
+    return (
+        f"moved back and forth {flapping.returns} times within a day between {between}; gitops-dsf"
+        " backtest --advise shows which stickiness would prevent it"
+    )
 
 
 class FlappingReporter:
@@ -257,9 +266,9 @@ class FlappingReporter:
                 reason="NoFlapping",
                 message="no application moves back and forth because of this score",
             )
-        message = ". ".join(texts[:MAX_NAMED])
-        if len(texts) > MAX_NAMED:
-            message += f"; and {len(texts) - MAX_NAMED} more Placements"
+        named = ". ".join(texts[:MAX_NAMED])
+        more = len(texts) - MAX_NAMED
+        message = f"{named}; and {more} more Placements" if more > 0 else named
         return ObjectCondition(
             type=SETTLED_CONDITION, status="False", reason="Flapping", message=message
         )

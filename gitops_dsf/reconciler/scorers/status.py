@@ -81,7 +81,9 @@ def desired_status(
         )
     message = scores.message
     if health is None and not isinstance(scores, ObjectCondition):
-        message += "; there is no scoring API, so healthStatus follows this condition"
+        message = (
+            f"{scores.message}; there is no scoring API, so healthStatus follows this condition"
+        )
     conditions.append(_DesiredCondition("Scored", scores.status, scores.reason, message))
     if flapping is not NO_CONDITION:
         conditions.append(

@@ -30,11 +30,13 @@ def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
         # A cluster that is excluded leaves the decision, and Replace deletes its copy at once.
         if ranking.value.spec.on_missing_score != "Exclude":
             continue
-        whose = "" if ranking is application else f" of the ScoredPlacement {ranking.name}"
         yield codes.REPLACE_EXCLUDE.at(
             application.at("spec", "moves", "strategy"),
-            f"Replace together with onMissingScore: Exclude{whose} deletes the application as soon"
-            " as a score is missing",
+            "Replace together with onMissingScore: Exclude deletes the application as soon as a"
+            " score is missing"
+            if ranking is application
+            else f"Replace together with onMissingScore: Exclude of the ScoredPlacement"
+            f" {ranking.name} deletes the application as soon as a score is missing",
             "write moves.strategy: MakeBeforeBreak, or onMissingScore: Neutral",
         )
 

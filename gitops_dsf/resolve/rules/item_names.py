@@ -129,5 +129,9 @@ def _aggregation_hint(scorer: EffectiveScorer) -> str:
     if scorer.source_type == SOURCE_TYPE:
         return "write scoreAggregation: Mean, Min, Max or Sum"
     labels = labels_apart(scorer)
-    by = f" by ({', '.join(labels)}) " if labels else ""
-    return f"aggregate them, as in avg{by}(...), or write scoreAggregation: Mean, Min, Max or Sum"
+    if not labels:
+        return "aggregate them, as in avg(...), or write scoreAggregation: Mean, Min, Max or Sum"
+    return (
+        f"aggregate them, as in avg by ({', '.join(labels)}) (...), or write scoreAggregation:"
+        " Mean, Min, Max or Sum"
+    )

@@ -41,38 +41,47 @@ class DemandText(NamedTuple):
 
 def moved(now: Figures, before: Figures | None = None) -> str:
     """`19 moves (17 to 22) instead of 2, 14 of them back and forth between eu-1 and eu-2 (cpu)`."""
-    text = f"{plural(now.moves, 'move')}{_range(now)}"
-    if before is not None:
-        if (before.moves, before.moves_range) == (now.moves, now.moves_range):
-            text += ", as before"
-        else:
-            text += f" instead of {before.moves}{_range(before)}"
+    parts: list[str] = []
+    if before is None:
+        parts.append(f"{plural(now.moves, 'move')}{_range(now)}")
+    elif (before.moves, before.moves_range) == (now.moves, now.moves_range):
+        parts += [f"{plural(now.moves, 'move')}{_range(now)}", "as before"]
+    else:
+        parts.append(
+            f"{plural(now.moves, 'move')}{_range(now)} instead of {before.moves}{_range(before)}"
+        )
     # Moves back and forth are what a setting is changed for, so the clusters and the cause follow.
     if now.returns:
         clusters: set[str] = set()
         for episode in now.flapping:
             clusters.update(episode.clusters)
-        text += f", {now.returns} of them back and forth between {listed(sorted(clusters))}"
+        between = listed(sorted(clusters))
         if now.causes:
-            text += f" ({listed(now.causes)})"
+            parts.append(
+                f"{now.returns} of them back and forth between {between} ({listed(now.causes)})"
+            )
+        else:
+            parts.append(f"{now.returns} of them back and forth between {between}")
+    clauses = [", ".join(parts)]
     if now.paced is not UNSET:
-        text += _without_pace(now.paced)
-    return text
+        clauses += _without_pace(now.paced)
+    return "; ".join(clauses)
 
 
-def _without_pace(paced: PacedFigures) -> str:
-    """`; without the pace 19 moves, 12 of them back and forth; longest wait 40 min`."""
-    text = f"; without the pace {plural(paced.moves_without, 'move')}"
+def _without_pace(paced: PacedFigures) -> Iterator[str]:
+    """`without the pace 19 moves, 12 of them back and forth` and `longest wait 40 min`."""
+    moves = plural(paced.moves_without, "move")
     if paced.returns_without:
-        text += f", {paced.returns_without} of them back and forth"
+        yield f"without the pace {moves}, {paced.returns_without} of them back and forth"
+    else:
+        yield f"without the pace {moves}"
     if paced.waits:
         minutes = paced.longest_wait_seconds / 60
         # "100 min" is read at once, "1.7 h" must be computed.
         if minutes < 120:
-            text += f"; longest wait {minutes:.0f} min"
+            yield f"longest wait {minutes:.0f} min"
         else:
-            text += f"; longest wait {minutes / 60:.1f} h"
-    return text
+            yield f"longest wait {minutes / 60:.1f} h"
 
 
 def _range(figures: Figures) -> str:
@@ -96,11 +105,9 @@ def regret(result: RevisionResult, key: str, before: Figures | None = None) -> s
     """`0.3 (was 1.1)`; `4.2 (was 0.0), the sum of 3 clusters`."""
     text = f"{result.side.placements[key].regret:.1f}"
     if before is not None:
-        text += f" (was {before.regret:.1f})"
+        text = f"{text} (was {before.regret:.1f})"
     clusters = result.backtest.lines[key].max_clusters
-    if clusters > 1:
-        text += f", the sum of {clusters} clusters"
-    return text
+    return f"{text}, the sum of {clusters} clusters" if clusters > 1 else text
 
 
 def advised(result: RevisionResult, key: str) -> str:
@@ -109,26 +116,27 @@ def advised(result: RevisionResult, key: str) -> str:
     figures = result.side.placements[key]
     stickiness = advice.recommended.stickiness
     written_stickiness = advice.written.stickiness
-    if advice.changes:
-        text = f"stickiness {stickiness}"
-        if stickiness != written_stickiness:
-            text += f" instead of {written_stickiness}"
-        if advice.recommended.deadband is not None:
-            text += f", with a deadband of {advice.recommended.deadband}"
+    if not advice.changes:
+        parts = [f"keep stickiness {written_stickiness}"]
+    elif stickiness != written_stickiness:
+        parts = [f"stickiness {stickiness} instead of {written_stickiness}"]
     else:
-        text = f"keep stickiness {written_stickiness}"
-    if figures.paced is not UNSET:
-        text += " (without the pace)"
-    text += f": {advice.reason}"
+        parts = [f"stickiness {stickiness}"]
+    if advice.changes and advice.recommended.deadband is not None:
+        parts.append(f"with a deadband of {advice.recommended.deadband}")
+    if figures.paced is UNSET:
+        clauses = [f"{', '.join(parts)}: {advice.reason}"]
+    else:
+        clauses = [f"{', '.join(parts)} (without the pace): {advice.reason}"]
     moves = figures.moves_range
     # The advice tries settings at the points of the history only. With agents that score at other
     # moments there may be more moves than that, so "keep it" is said with a doubt.
     if not advice.changes and moves is not None and moves[1] > advice.written.moves:
-        text += (
-            f"; if the agents had scored at other times, up to {plural(moves[1], 'move')}: a larger"
+        clauses.append(
+            f"if the agents had scored at other times, up to {plural(moves[1], 'move')}: a larger"
             " stickiness may be better"
         )
-    return text
+    return "; ".join(clauses)
 
 
 def advised_fields(result: RevisionResult, key: str) -> Iterator[str]:
@@ -175,11 +183,14 @@ def _order(order: OrderFigures) -> str:
     for name, seconds in order.seconds_first.items():
         shares.append(f"{name} {100 * seconds / total:.0f} %")
     times = plural(order.changes, "time")
-    a_day = "" if order.changes_per_day is None else f", {order.changes_per_day:.1f} a day"
-    first = names_text(shares) or "no cluster"
-    most = plural(order.most_left_out, "cluster")
-    no_room = f"; no room for up to {most}" if order.most_left_out else ""
-    return f"reordered {times}{a_day}; first: {first}{no_room}"
+    if order.changes_per_day is None:
+        clauses = [f"reordered {times}"]
+    else:
+        clauses = [f"reordered {times}, {order.changes_per_day:.1f} a day"]
+    clauses.append(f"first: {names_text(shares) or 'no cluster'}")
+    if order.most_left_out:
+        clauses.append(f"no room for up to {plural(order.most_left_out, 'cluster')}")
+    return "; ".join(clauses)
 
 
 def _estimate(estimate: VerifierEstimate) -> str:

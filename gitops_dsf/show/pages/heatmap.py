@@ -296,14 +296,15 @@ def _cell(data: _Data, column: _Column, index: int) -> HeatCell | None:
     value = column.v[index]
     age = column.a[index]
     text = "" if value is None else str(value)
-    title = f"{text}, {state['name']}" if text else state["name"]
+    parts = [text, state["name"]] if text else [state["name"]]
     if age is not None:
-        title += f", {age} min old"
+        parts.append(f"{age} min old")
+    title = ", ".join(parts)
     position = column.f[index] if column.f else None
     classes = state["name"]
     if position is not None:
         failure = data.failures[position]
-        title += f": {failure.reason}: {failure.message}"
+        title = f"{title}: {failure.reason}: {failure.message}"
         classes += " failing"
     return HeatCell(
         classes=classes,

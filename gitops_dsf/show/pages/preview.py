@@ -18,7 +18,7 @@ from gitops_dsf.show.preview.joborders import job_order_text
 from gitops_dsf.show.preview.maintenance import maintenance_lines, maintenance_text
 from gitops_dsf.show.preview.moves import standing_text
 from gitops_dsf.show.preview.pace import failover_text, paced_change_text, wave_lines
-from gitops_dsf.show.preview.rawscores import raw_score_text
+from gitops_dsf.show.preview.rawscores import raw_score_sentences
 from gitops_dsf.show.preview.reasons import reason_text
 from gitops_dsf.show.preview.warnings import warning_text
 from gitops_dsf.views.preview.build import Comparison, Preview
@@ -45,7 +45,7 @@ def preview_page(preview: Preview, *, evidence: str) -> str:
     comparison = preview.comparison
     sections: list[Section] = []
     if comparison is not None:
-        evidence += raw_score_text(preview.raw_scores)
+        evidence = ". ".join([evidence, *raw_score_sentences(preview.raw_scores)])
         sections = list(_sections(comparison))
     head = f"{preview.head[:1].upper()}{preview.head[1:]}"
     return report(
@@ -167,7 +167,7 @@ def _scorers(comparison: Comparison) -> Section:
             clusters.append(f"no longer on {plural(len(change.lost), 'cluster')}")
         scores = str(change.effect)
         if change.unknown_because:
-            scores += f" because of {', '.join(change.unknown_because)}"
+            scores = f"{change.effect} because of {', '.join(change.unknown_because)}"
         rows.append(
             (
                 change.name,

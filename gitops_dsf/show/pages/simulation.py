@@ -114,9 +114,9 @@ def _ranking(verdict: Verdict, *, has_scores: bool) -> Section:
         rows.append((name, selected, points, *scores) if has_scores else (name,))
     fields = ("cluster", "selected", "points", *titles) if has_scores else ("cluster",)
     numbers = ("points", *titles)
-    note = f"{plural(len(ranking.clusters), 'eligible cluster')}."
+    sentences = [f"{plural(len(ranking.clusters), 'eligible cluster')}."]
     if len(ranking.clusters) > MAX_RANKED:
-        note += f" The best {MAX_RANKED} are shown; -o json has all."
+        sentences.append(f"The best {MAX_RANKED} are shown; -o json has all.")
     dropped: list[tuple[str, ...]] = []
     for name, drop in list(verdict.dropped.items())[:MAX_RANKED]:
         dropped.append((name, str(drop.filter), drop.reason))
@@ -128,7 +128,7 @@ def _ranking(verdict: Verdict, *, has_scores: bool) -> Section:
     )
     return Section(
         heading=verdict.placement,
-        note=note,
+        note=" ".join(sentences),
         tables=(
             Table(columns=columns(*fields, numbers=numbers), rows=rows),
             *((out,) if dropped else ()),
@@ -236,11 +236,13 @@ def waves_page(paced: PacedWaves, windows: Sequence[WindowView], *, evidence: st
                 row = (*row, time)
             rows.append(row)
     count = plural(len(rows), "paced move")
-    least = "" if paced.complete else "at least "
-    if rows:
-        summary = Notice("unknown", f"{least}{count} in {plural(len(paced.waves), 'wave')}")
-    else:
+    waves = plural(len(paced.waves), "wave")
+    if not rows:
         summary = Notice("ok", "No paced move follows")
+    elif paced.complete:
+        summary = Notice("unknown", f"{count} in {waves}")
+    else:
+        summary = Notice("unknown", f"at least {count} in {waves}")
     notices = [summary]
     if paced.stopped_since is not None:
         since = timestamp_of(paced.stopped_since)

@@ -91,19 +91,21 @@ def certainty_text(comparison: Comparison) -> str:
     open_moves = [move for move in moves if move.kind is MoveKind.OPEN]
     paced = comparison.paced
     if open_moves:
-        text = _open_text(open_moves, len(moves))
+        clauses = [_open_text(open_moves, len(moves))]
     elif any(map(_is_told_by_bounds, moves)):
-        text = "certain; the new scores are known between bounds, and the bounds decide"
+        clauses = ["certain; the new scores are known between bounds, and the bounds decide"]
     else:
-        text = "certain, by the scores as they were seen"
+        clauses = ["certain, by the scores as they were seen"]
     if paced is not UNSET and paced.unknown:
         names = names_text(paced.unknown)
-        text += f"; the moves of the pace are a guess, because the new scores of {names} are open"
+        clauses.append(
+            f"the moves of the pace are a guess, because the new scores of {names} are open"
+        )
     if comparison.job_orders is not UNSET and any(order.open for order in comparison.job_orders):
-        text += "; the order of clusters for jobs is open until the scorers have run"
+        clauses.append("the order of clusters for jobs is open until the scorers have run")
     if comparison.maintenance is not UNSET:
-        text += "; maintenance is computed with these scores, too"
-    return text
+        clauses.append("maintenance is computed with these scores, too")
+    return "; ".join(clauses)
 
 
 def _open_text(open_moves: list[DecisionMove], count: int) -> str:

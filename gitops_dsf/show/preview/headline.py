@@ -74,15 +74,19 @@ def _later_clauses(comparison: Comparison) -> list[str]:
         moves = 0
         for move in paced.moves:
             moves += (move.placement, move.source) not in leaving
-        least = "" if paced.complete else "at least "
         if moves > paced.without_change:
             count = plural(moves - paced.without_change, "move")
-            clauses.append(f"the pace would admit {least}{count}")
+            if paced.complete:
+                clauses.append(f"the pace would admit {count}")
+            else:
+                clauses.append(f"the pace would admit at least {count}")
     if leaving:
         # Not every wave of a large fleet is computed, so the number may be too small.
-        least = "" if all(window.complete for window in windows) else "at least "
         count = plural(len({placement for placement, _ in leaving}), "application")
-        clauses.append(f"{least}{count} would leave for maintenance")
+        if all(window.complete for window in windows):
+            clauses.append(f"{count} would leave for maintenance")
+        else:
+            clauses.append(f"at least {count} would leave for maintenance")
     return clauses
 
 

@@ -65,11 +65,10 @@ def _offset(time: str) -> str:
 
 def maintenance_text(window: MaintenanceChange) -> str:
     """Formats what happens in one sentence, without the waves."""
-    text = f"{window.change}: {window_text(window)}"
     effect = _effect_text(window)
     if effect:
-        text += f"; {effect}"
-    return text
+        return f"{window.change}: {window_text(window)}; {effect}"
+    return f"{window.change}: {window_text(window)}"
 
 
 def maintenance_lines(window: MaintenanceChange, *, max_names: int) -> Iterator[str]:

@@ -50,11 +50,12 @@ def paced_ranking_text(ranking: PacedRanking) -> str:
         name = prioritizer_text(f"AddOn/{term.resource}/{term.dimension}")
         terms.append(f"{name} x{term.weight}{demand}")
     stickiness = plural(points_text(ranking.stickiness), "point")
-    refuges = ", with refuges" if ranking.refuges else ""
-    text = f"ranked by {', '.join(terms)}, stickiness {stickiness}{refuges}"
+    clauses = [f"ranked by {', '.join(terms)}", f"stickiness {stickiness}"]
+    if ranking.refuges:
+        clauses.append("with refuges")
     if ranking.verification is not None:
-        text += f", verified by {verification_text(ranking.verification)}"
-    return text
+        clauses.append(f"verified by {verification_text(ranking.verification)}")
+    return ", ".join(clauses)
 
 
 def wave_lines(waves: Iterable[PacedWave]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from gitops_dsf.show.preview.lists import bullets, sentences
 from gitops_dsf.show.preview.losses import loss_section
 from gitops_dsf.show.preview.maintenance import maintenance_section
 from gitops_dsf.show.preview.moves import move_sections, pace_section
-from gitops_dsf.show.preview.rawscores import raw_score_text
+from gitops_dsf.show.preview.rawscores import raw_score_sentences
 from gitops_dsf.show.preview.summary import object_section
 from gitops_dsf.show.preview.warnings import warning_text
 from gitops_dsf.views.preview.build import Preview
@@ -65,7 +65,7 @@ def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]
     if comparison is not None:
         # The facts for the decision come first, then those that must be read. The rest is there to
         # open.
-        evidence += raw_score_text(preview.raw_scores)
+        evidence = ". ".join([evidence, *raw_score_sentences(preview.raw_scores)])
         yield from first_screen(preview, comparison, evidence, limits)
     yield f"\nCompared: {limits.plain(preview.head)} with {code(preview.base)}"
     if comparison is None:

@@ -1,5 +1,6 @@
 """The raw scores of a preview in words: their store, their age, and those that are missing."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import UNSET, UnsetType
@@ -12,21 +13,19 @@ MAX_SCORERS: Final = 5
 """Scorers that are named. JSON has all."""
 
 
-def raw_score_text(source: RawScoreSource | UnsetType) -> str:
-    """The text after the line about the data of the hub; empty if no store was asked."""
+def raw_score_sentences(source: RawScoreSource | UnsetType) -> Iterator[str]:
+    """The sentences after the line about the data of the hub; none if no store was asked."""
     if source is UNSET:
-        return ""
-    text = ""
+        return
     if source.scorers:
         answers = list(map(_answer, source.scorers[:MAX_SCORERS]))
         rest = len(source.scorers) - MAX_SCORERS
         if rest > 0:
             answers.append(f"and {plural(rest, 'more scorer')}")
-        text = f". Raw scores of {source.origin}: {'; '.join(answers)}"
+        yield f"Raw scores of {source.origin}: {'; '.join(answers)}"
     if source.problems:
         title = "Not all raw scores" if source.scorers else "No raw scores"
-        text += f". {title}: {'; '.join(source.problems)}"
-    return text
+        yield f"{title}: {'; '.join(source.problems)}"
 
 
 def _answer(answer: RawScorerAnswer) -> str:

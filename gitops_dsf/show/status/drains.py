@@ -11,15 +11,17 @@ MAX_NAMED: Final = 5
 
 def draining_text(drain: DrainView) -> str:
     """Formats `eu-1 is drained (patch) until ...: 2 left (argocd/a, argocd/b)`."""
-    text = f"{drain.cluster} is drained ({drain.maintenance}) until {drain.until}: {_left(drain)}"
+    clauses = [
+        f"{drain.cluster} is drained ({drain.maintenance}) until {drain.until}: {_left(drain)}"
+    ]
     # The ledger has at most the first names, and one of an older reconciler has no count.
     stays = max(drain.stays_count, len(drain.stays))
     if stays:
         names = _first_names(drain.stays, stays) or str(stays)
-        text += f"; not paced, so they stay: {names}"
+        clauses.append(f"not paced, so they stay: {names}")
     if drain.late:
-        text += "; the end will not be met"
-    return text
+        clauses.append("the end will not be met")
+    return "; ".join(clauses)
 
 
 def _left(drain: DrainView) -> str:

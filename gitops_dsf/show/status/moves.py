@@ -68,15 +68,16 @@ def failed_text(failed: FailedView) -> str:
 
 def held_text(hold: HeldView) -> str:
     """Formats `argocd/web does not go to c2 until ...: it came back at ..., slo 62 of ...`."""
-    text = (
-        f"{hold.placement} does not go to {hold.cluster} until {hold.until}: it came back from"
-        f" there at {hold.since}"
-    )
+    clauses = [
+        (
+            f"{hold.placement} does not go to {hold.cluster} until {hold.until}: it came back from"
+            f" there at {hold.since}"
+        )
+    ]
     if hold.returns > 1:
-        text += f", for the {_ordinal(hold.returns)} time"
-    if hold.why:
-        text += f": {hold.why}"
-    return text
+        clauses.append(f"for the {_ordinal(hold.returns)} time")
+    held = ", ".join(clauses)
+    return f"{held}: {hold.why}" if hold.why else held
 
 
 def _under_way(move: MoveView) -> str:
@@ -84,31 +85,31 @@ def _under_way(move: MoveView) -> str:
     source = move.source or "new"
     if move.verification:
         verifying = verifying_text(move.verification)
-        text = f"{move.placement}: {source} -> {move.target} {verifying}"
+        clauses = [f"{move.placement}: {source} -> {move.target} {verifying}"]
     elif move.returning:
-        text = (
-            f"{move.placement}: {source} -> {move.target}: goes back, {move.phase} since"
-            f" {move.since}"
-        )
+        clauses = [
+            f"{move.placement}: {source} -> {move.target}: goes back",
+            f"{move.phase} since {move.since}",
+        ]
     else:
-        text = f"{move.placement}: {source} -> {move.target}: {move.phase} since {move.since}"
+        clauses = [f"{move.placement}: {source} -> {move.target}: {move.phase} since {move.since}"]
     if not move.admitted:
-        text += ", by OCM itself"
+        clauses.append("by OCM itself")
     if move.cause is not None:
-        text += f", {move.cause}"
-    return text
+        clauses.append(str(move.cause))
+    return ", ".join(clauses)
 
 
 def waiting_text(waiting: WaitingView) -> str:
     """Formats `argocd/web: c1 -> c2 (+22 points) waits since ...: Cooldown: it moved just now`."""
-    text = (
-        f"{waiting.placement}: {waiting.source} -> {waiting.target} ({waiting.points:+g} points)"
-        f" waits since {waiting.since}: {waiting.reason}: {waiting.message}"
-    )
+    move = f"{waiting.placement}: {waiting.source} -> {waiting.target} ({waiting.points:+g} points)"
     # Only for reasons that time alone ends, such as a cooldown.
     if waiting.until:
-        text += f", until {waiting.until}"
-    return text
+        return (
+            f"{move} waits since {waiting.since}: {waiting.reason}: {waiting.message}, until"
+            f" {waiting.until}"
+        )
+    return f"{move} waits since {waiting.since}: {waiting.reason}: {waiting.message}"
 
 
 def _ordinal(number: int) -> str:

@@ -101,10 +101,10 @@ def _decision(view: PlacementView) -> str:
     text = _names(view.decided)
     # Not known where the hub does not let us read bindings, sets or clusters.
     if view.eligible is not None:
-        text += f" of {plural(view.eligible, 'eligible cluster')}"
+        text = f"{text} of {plural(view.eligible, 'eligible cluster')}"
     wanted = view.number_of_clusters
     if wanted is not None and wanted != len(view.decided):
-        text += f", {wanted} wanted"
+        return f"{text}, {wanted} wanted"
     return text
 
 

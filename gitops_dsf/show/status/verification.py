@@ -10,15 +10,14 @@ def verifying_text(view: VerificationView) -> str:
     if view.passed:
         return "verified, the old copy goes"
     checks = "; ".join(map(check_state_text, view.checks))
-    text = f"verifying, {checks}"
     if view.late_seconds:
-        text += (
-            f", for {age_text(view.late_seconds)} longer than verifySeconds; both copies stay"
-            f" (onUnknown: {view.on_unknown})"
+        return (
+            f"verifying, {checks}, for {age_text(view.late_seconds)} longer than verifySeconds;"
+            f" both copies stay (onUnknown: {view.on_unknown})"
         )
-    elif view.until is not None:
-        text += f", until {view.until}"
-    return text
+    if view.until is not None:
+        return f"verifying, {checks}, until {view.until}"
+    return f"verifying, {checks}"
 
 
 def check_state_text(check: CheckView) -> str:
@@ -32,16 +31,15 @@ def check_state_text(check: CheckView) -> str:
         return f"no score that counts ({name})"
     if check.at_least is None:
         return f"{check.value}, and the score before the move is not known ({name})"
-    text = f"{check.value} of at least {check.at_least}"
+    measured = [f"{check.value} of at least {check.at_least}"]
     if check.value < check.at_least:
-        text += ", too low"
+        measured.append("too low")
     seconds = check.held_seconds if check.held_seconds is not None else check.failing_seconds
     if check.for_seconds:
         # While another check is open, this one has passed long ago.
         counted = min(seconds or 0, check.for_seconds)
-        text += f" for {_of_time(counted, check.for_seconds)}"
-    text += f" ({name})"
-    return text
+        return f"{', '.join(measured)} for {_of_time(counted, check.for_seconds)} ({name})"
+    return f"{', '.join(measured)} ({name})"
 
 
 def _of_time(seconds: int, needed: int) -> str:

@@ -72,9 +72,10 @@ def _one(check: str, group: Sequence[DoctorFinding]) -> DoctorFinding:
     others = subjects[1:]
     message = first.message
     if others:
-        names = ", ".join(others[:_MAX_NAMED])
-        more = ", ..." if len(others) > _MAX_NAMED else ""
-        message += f"; the same of {len(others)} more: {names}{more}"
+        names = list(others[:_MAX_NAMED])
+        if len(others) > _MAX_NAMED:
+            names.append("...")
+        message = f"{first.message}; the same of {len(others)} more: {', '.join(names)}"
     return structs.replace(first, check=check, message=message, count=len(group), subjects=subjects)
 
 

@@ -102,7 +102,7 @@ def _located(error: msgspec.ValidationError, index: int) -> str:
     """The decoder's message, with the path from the root of the body."""
     text = _below(str(error), f"data[{index}]")
     if ".value" in text and "Expected `str`" in text:
-        text += "; sample values are strings, as Prometheus writes them"
+        return f"{text}; sample values are strings, as Prometheus writes them"
     return text
 
 

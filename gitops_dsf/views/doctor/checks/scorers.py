@@ -340,10 +340,12 @@ def _by_cluster(
     for cluster, names in sorted(scorers_by_cluster.items()):
         logs = on_cluster(cluster, f"logs deployment/{agent_deployment(facts.inputs.mode)}")
         is_every = len(names) == expected[cluster]
-        text = f"{cluster}: {state}: {names_text(names)}, and counts as 0"
         # One expired score alone is more likely the fault of its scorer than of the agent.
         if is_every and len(names) > 1:
             text = f"every score of {cluster} is {state}, and counts as 0"
+        else:
+            text = f"{cluster}: {state}: {names_text(names)}, and counts as 0"
+        clauses = [text]
         if is_every and state == "expired":
-            text += ": its agent is down, or cannot reach the hub"
-        yield warning(text, logs, subject=cluster)
+            clauses.append("its agent is down, or cannot reach the hub")
+        yield warning(": ".join(clauses), logs, subject=cluster)

@@ -12,9 +12,9 @@ from tests.support import hubobjects
 SPAN_SECONDS = 86_400.0
 
 WORDS = (
-    "moved back and forth 2 times within a day between cluster1 and cluster2, most of all"
+    "moved back and forth 2 times within a day between cluster1 and cluster2, mostly"
     " because of cpu;"
-    " gitops-dsf backtest --advise tells which stickiness would hold it"
+    " gitops-dsf backtest --advise shows which stickiness would prevent it"
 )
 
 
@@ -98,8 +98,7 @@ async def test_a_cluster_that_is_lost_again_and_again_is_blamed_itself(scene: Jo
         (told,) = scene.hub.events("Flapping")
         assert told == (
             "it moved back and forth 2 times within a day between cluster1 and cluster2,"
-            " most of all because"
-            " of this: lost cluster: cluster1"
+            " mostly because of this: lost cluster: cluster1"
         )
         assert replica.returns() == {"": 2.0}
         settled = replica.flapping.settled_condition("cpu")
