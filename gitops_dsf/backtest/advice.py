@@ -79,7 +79,7 @@ def advise(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Choice:
+class _Recommendation:
     """A recommended setting, and why."""
 
     trial: Trial
@@ -95,7 +95,7 @@ def _advice(trials: Sequence[Trial], *, written: Trial) -> Advice:
     choice = _choose(candidates, front=front, written=written)
     if choice is None:
         other = "stickiness" if len(considered) < len(trials) else "setting"
-        choice = _Choice(trial=written, reason=_kept(least, other=other))
+        choice = _Recommendation(trial=written, reason=_kept(least, other=other))
     return Advice(
         written=written,
         trials=tuple(trials),
@@ -139,7 +139,7 @@ def _front(trials: Sequence[Trial]) -> tuple[Trial, ...]:
 
 def _choose(
     candidates: Sequence[Trial], *, front: Sequence[Trial], written: Trial
-) -> _Choice | None:
+) -> _Recommendation | None:
     """The best compromise; None if what is written stays."""
     choices = list(front)
     if written in candidates:
@@ -149,7 +149,7 @@ def _choose(
         return None
     # If two are equally near, the smaller stickiness is taken, which follows the scores sooner.
     best = min(choices, key=lambda trial: (_distance(trial, front), trial.stickiness))
-    return _Choice(trial=best, reason=_changed(best, written))
+    return _Recommendation(trial=best, reason=_changed(best, written))
 
 
 def _is_worth_it(trial: Trial, written: Trial) -> bool:

@@ -25,7 +25,7 @@ MAX_CELLS: Final = 100_000_000
 """Points times clusters of all replays together, which bounds the time: about five seconds."""
 
 
-class _Chosen(NamedTuple):
+class _ReplayedPlacement(NamedTuple):
     """A Placement that is decided again."""
 
     prepared: PreparedPlacement
@@ -69,15 +69,15 @@ def moves_with_phases(
     return moves
 
 
-def _chosen(backtest: Backtest, *, points: int) -> list[_Chosen]:
+def _chosen(backtest: Backtest, *, points: int) -> list[_ReplayedPlacement]:
     """The Placements for which there is room, in order."""
     room = MAX_CELLS
-    chosen: list[_Chosen] = []
+    chosen: list[_ReplayedPlacement] = []
     for key in backtest.lines:
         prepared = backtest.placements[key]
         cells = REPLAYS * points * len(prepared.candidates)
         if not prepared.special and key not in backtest.paced and cells <= room:
             room -= cells
             expiries = score_expiries(prepared, backtest.scores.tracks, grid=backtest.grid)
-            chosen.append(_Chosen(prepared, expiries))
+            chosen.append(_ReplayedPlacement(prepared, expiries))
     return chosen

@@ -16,15 +16,15 @@ class _Repository(msgspec.Struct, frozen=True):
     full_name: str = ""
 
 
-class _Side(msgspec.Struct, frozen=True):
+class _PullSide(msgspec.Struct, frozen=True):
     sha: str = ""
     repo: _Repository | None = None
 
 
 class _Pull(msgspec.Struct, frozen=True):
     number: int
-    base: _Side
-    head: _Side
+    base: _PullSide
+    head: _PullSide
 
 
 class _MergeGroup(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gitops_dsf.hub import names
-from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applications import ArgoApplication
 from gitops_dsf.hub.metadata import Metadata, condition_of
 from gitops_dsf.hub.objects import Conditions
 
@@ -142,8 +142,8 @@ def only_refreshed(before: ApplicationSet | None, after: ApplicationSet | None) 
 
 
 def recognised(
-    applications: Iterable[Application], sets: Iterable[ApplicationSet]
-) -> Iterator[Application]:
+    applications: Iterable[ArgoApplication], sets: Iterable[ApplicationSet]
+) -> Iterator[ArgoApplication]:
     """The Applications of rendered ApplicationSets, each with its ApplicationSet and cluster.
 
     Adopted ones may lack our label, and have the URL of an API server as destination. Then their

@@ -41,13 +41,13 @@ class _ApplicationStatus(msgspec.Struct, frozen=True, rename="camel"):
     operation_state: _StatusPart = _StatusPart()
 
 
-class _Application(msgspec.Struct, frozen=True):
+class _ApplicationObject(msgspec.Struct, frozen=True):
     metadata: Metadata
     spec: _ApplicationSpec = _ApplicationSpec()
     status: _ApplicationStatus = _ApplicationStatus()
 
 
-class Application(msgspec.Struct, frozen=True, kw_only=True):
+class ArgoApplication(msgspec.Struct, frozen=True, kw_only=True):
     """The kept part of an Application; resources and history, most of it, are left out."""
 
     name: str
@@ -82,9 +82,9 @@ def prunes(finalizer: str) -> bool:
     return finalizer == PRUNES or finalizer.startswith(f"{PRUNES}/")
 
 
-def read_application(raw: bytes | msgspec.Raw) -> Application:
+def read_application(raw: bytes | msgspec.Raw) -> ArgoApplication:
     """Decodes an Application from JSON. Raises msgspec.DecodeError."""
-    application = msgspec.json.decode(raw, type=_Application)
+    application = msgspec.json.decode(raw, type=_ApplicationObject)
     metadata = application.metadata
     status = application.status
     destination = application.spec.destination
@@ -92,7 +92,7 @@ def read_application(raw: bytes | msgspec.Raw) -> Application:
     # The destination of a pulled Application is the hub; only the annotation names its cluster
     # (docs/contributing/behaviour.md#pull-integration).
     pulled_to = metadata.annotation(names.PULL_ANNOTATION)
-    return Application(
+    return ArgoApplication(
         name=metadata.name,
         uid=metadata.uid,
         namespace=metadata.namespace or "",

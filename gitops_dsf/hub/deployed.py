@@ -12,7 +12,7 @@ class _Operation(msgspec.Struct, frozen=True, rename="camel"):
     sync_result: _Sync = _Sync()
 
 
-class _ApplicationStatus(msgspec.Struct, frozen=True, rename="camel"):
+class _DeployedStatus(msgspec.Struct, frozen=True, rename="camel"):
     sync: _Sync = _Sync()
     history: tuple[_Sync, ...] | None = None
     operation_state: _Operation | None = None
@@ -21,7 +21,7 @@ class _ApplicationStatus(msgspec.Struct, frozen=True, rename="camel"):
 class Deployed(msgspec.Struct, frozen=True):
     """The commits that an Application has applied."""
 
-    status: _ApplicationStatus = _ApplicationStatus()
+    status: _DeployedStatus = _DeployedStatus()
 
     @property
     def commit(self) -> str:

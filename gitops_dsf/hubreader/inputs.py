@@ -10,7 +10,7 @@ import msgspec
 
 from gitops_dsf.hub import objects, resources
 from gitops_dsf.hub.application_sets import ApplicationSet, read_application_set, recognised
-from gitops_dsf.hub.applications import Application, read_application
+from gitops_dsf.hub.applications import ArgoApplication, read_application
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.delivery import addon_of
 from gitops_dsf.hub.moves.waiting import WaitingCopy, read_waits
@@ -119,7 +119,7 @@ def read_inputs(
 
 def _read_argocd(
     hub: HubClient, namespace: str, parts: PartReader
-) -> tuple[tuple[Application, ...], tuple[ApplicationSet, ...]]:
+) -> tuple[tuple[ArgoApplication, ...], tuple[ApplicationSet, ...]]:
     sets = parts.take(
         HubPart.APPLICATION_SETS,
         hub.read(resources.APPLICATION_SETS.within(namespace), read_application_set),

@@ -17,13 +17,13 @@ from gitops_dsf.metricstore.errors import StoreError, words_of
 from gitops_dsf.metricstore.rawanswers import NumberedSeries
 
 
-class _Row(msgspec.Struct):
+class _SampledSeries(msgspec.Struct):
     metric: dict[str, str]
     value: tuple[float, str] | None = None
     """Time and number; None for a native histogram."""
 
 
-_ROWS: Final = msgspec.json.Decoder(list[_Row])
+_ROWS: Final = msgspec.json.Decoder(list[_SampledSeries])
 
 
 def read(content: bytes, *, where: str) -> Iterator[NumberedSeries]:

@@ -16,7 +16,7 @@ CONDITION_TYPE = (
 )
 
 
-class ScorerCondition(Authored):
+class ScorerStatusCondition(Authored):
     """One observation, with the meaning and the bounds of metav1.Condition of Kubernetes."""
 
     type: Annotated[str, Field(pattern=CONDITION_TYPE, max_length=316)]
@@ -50,7 +50,7 @@ class DynamicScorerStatus(Authored):
     last_synced_config: dict[str, Any] | None = None
     """What the scoring API's /config page said when it was last read."""
     conditions: Annotated[
-        list[ScorerCondition],
+        list[ScorerStatusCondition],
         Field(
             json_schema_extra={
                 "x-kubernetes-list-type": "map",

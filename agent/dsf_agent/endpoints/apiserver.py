@@ -26,7 +26,7 @@ ETCD_TOO_LARGE: Final = (
 T = TypeVar("T")
 
 
-class ApiServer(apiserver.ApiServer):
+class AgentApiServer(apiserver.ApiServer):
     """Owns one connection pool."""
 
     def __init__(

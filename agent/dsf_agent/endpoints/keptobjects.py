@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any, Final
 from urllib.parse import quote
 
-from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.endpoints.apiserver import AgentApiServer
 from dsf_agent.errors import AgentError
 from dsf_runtime import clock
 from dsf_wire.scored import Reason
@@ -157,7 +157,7 @@ class KeptObjects:
             return kept.data
 
 
-def reader(server: ApiServer | None, *, namespace: str) -> ReadObject:
+def reader(server: AgentApiServer | None, *, namespace: str) -> ReadObject:
     """Reads (right ``get``) in one namespace of the managed cluster.
 
     A laptop may have no access.

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 import msgspec
 
-from dsf_agent.endpoints.apiserver import ApiServer, reason_of
+from dsf_agent.endpoints.apiserver import AgentApiServer, reason_of
 from dsf_agent.errors import AgentError
 from dsf_agent.kubernetes import devices, objects
 from dsf_agent.kubernetes.devices import CountsByNode, DeviceTotals
@@ -66,13 +66,13 @@ class _Counts(Generic[T]):
     ``what`` names them in messages. ``count`` makes new informers, and what they count.
     """
 
-    def __init__(self, *, what: str, count: Callable[[ApiServer], _Following[T]]) -> None:
+    def __init__(self, *, what: str, count: Callable[[AgentApiServer], _Following[T]]) -> None:
         self._what = what
         self._count = count
         self._following: _Following[T] | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def follow(self, server: ApiServer | None, *, wanted: bool) -> None:
+    async def follow(self, server: AgentApiServer | None, *, wanted: bool) -> None:
         """Starts or stops the informers. Calls must not overlap."""
         if not wanted and self._task is not None:
             stopping = self._task
@@ -103,7 +103,7 @@ class _Counts(Generic[T]):
             _check(informer)
         return following.counted
 
-    async def _run(self, following: _Following[T], *, server: ApiServer) -> None:
+    async def _run(self, following: _Following[T], *, server: AgentApiServer) -> None:
         """Runs the informers. If a bug ends one of them, new ones start after a pause."""
         while True:
             tasks = [
@@ -136,7 +136,7 @@ class ClusterInformers:
     ``wait_seconds``: for the first lists.
     """
 
-    def __init__(self, *, server: ApiServer | None, wait_seconds: float) -> None:
+    def __init__(self, *, server: AgentApiServer | None, wait_seconds: float) -> None:
         self._triggers: WeakSet[Trigger] = WeakSet()
         """Those of the scorers that run."""
         self._of_devices: WeakSet[Trigger] = WeakSet()
@@ -198,7 +198,7 @@ class ClusterInformers:
             await asyncio.sleep(0)
         return labelled
 
-    async def _current_usage(self, server: ApiServer) -> Mapping[str, NodeUsage]:
+    async def _current_usage(self, server: AgentApiServer) -> Mapping[str, NodeUsage]:
         """The usage by node, at most USAGE_SECONDS old. Raises AgentError."""
         # Scorers that run together wait for one answer, and ask no second time.
         async with self._usage_lock:
@@ -216,7 +216,7 @@ class ClusterInformers:
             self._usage_at = now
             return self._usage
 
-    def _count_pods(self, server: ApiServer) -> _Following[Totals]:
+    def _count_pods(self, server: AgentApiServer) -> _Following[Totals]:
         totals = Totals()
         nodes = Informer(api=server, path="/api/v1/nodes", project=objects.node)
         pods = Informer(
@@ -232,7 +232,7 @@ class ClusterInformers:
         _listen((nodes, pods), triggers=self._triggers)
         return _Following(counted=totals, informers=(nodes, pods))
 
-    def _count_devices(self, server: ApiServer) -> _Following[DeviceTotals]:
+    def _count_devices(self, server: AgentApiServer) -> _Following[DeviceTotals]:
         totals = DeviceTotals()
         slices = Informer(
             api=server, path=f"{DEVICES_PATH}/resourceslices", project=devices.resource_slice

@@ -141,12 +141,12 @@ class _Result(msgspec.Struct, gc=False, rename="camel"):
     admin_access: bool | None = None
 
 
-class _Results(msgspec.Struct, gc=False):
+class _AllocatedDevices(msgspec.Struct, gc=False):
     results: list[_Result] | None = None
 
 
 class _Allocation(msgspec.Struct, gc=False):
-    devices: _Results = msgspec.field(default_factory=_Results)
+    devices: _AllocatedDevices = msgspec.field(default_factory=_AllocatedDevices)
 
 
 class _ClaimStatus(msgspec.Struct, gc=False):

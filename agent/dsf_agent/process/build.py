@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dsf_agent.configuration.settings import AgentSettings
 from dsf_agent.configuration.snapshot import ConfigurationSnapshot, ScoredClusters, publishes
-from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.endpoints.apiserver import AgentApiServer
 from dsf_agent.endpoints.auth import RequestAuth, scoring_auth, source_auth
 from dsf_agent.endpoints.budget import Budget, Reservation
 from dsf_agent.endpoints.credentials import EndpointCredentials
@@ -59,7 +59,7 @@ class Adapters:
             self.metrics.watch_hub_offset(self.hub.clock)
         if self.hub is not None and on_hub and settings.spoke_kubeconfig is None:
             # The hub scorer's Secrets are on the hub.
-            self.spoke: ApiServer | None = self.hub
+            self.spoke: AgentApiServer | None = self.hub
         else:
             self.spoke = self._server(settings.spoke_kubeconfig, in_pod=runs_in_pod(os.environ))
         self.credentials = EndpointCredentials(
@@ -96,13 +96,13 @@ class Adapters:
                 delay_seconds=settings.waits.prune,
             )
 
-    def _server(self, kubeconfig: Path | None, *, in_pod: bool) -> ApiServer | None:
+    def _server(self, kubeconfig: Path | None, *, in_pod: bool) -> AgentApiServer | None:
         """An API server by its kubeconfig, else by the pod's account."""
         if kubeconfig is None and not in_pod:
             return None
         own = InCluster(token_file=self.settings.token_file)
         load = KubeconfigFile(path=kubeconfig).load if kubeconfig is not None else own.load
-        return ApiServer(load=load, timeout_seconds=self.settings.waits.hub, wall=self.wall)
+        return AgentApiServer(load=load, timeout_seconds=self.settings.waits.hub, wall=self.wall)
 
     def _store_of(self, cluster: str) -> ScoreStore:
         on_hub = self.settings.clusters_file is not None

@@ -24,7 +24,7 @@ from functools import partial
 from typing import Final
 from urllib.parse import quote
 
-from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.endpoints.apiserver import AgentApiServer
 from dsf_agent.errors import AgentError
 from dsf_agent.publish import hubobject, store
 from dsf_agent.publish.hubobject import HubObjectList, ScoreObject, TableAnswer
@@ -83,7 +83,7 @@ class _NotNeeded(Exception):  # noqa: N818 - a state, not a mistake
 class HubStore:
     """The objects of one cluster."""
 
-    def __init__(self, *, server: ApiServer, cluster: str, hub_scorer: bool = False) -> None:
+    def __init__(self, *, server: AgentApiServer, cluster: str, hub_scorer: bool = False) -> None:
         self._hub_scorer = hub_scorer
         operator = "=" if hub_scorer else "!="
         runs_on = f"{RUNS_ON_LABEL}{operator}{RUNS_ON_HUB}"

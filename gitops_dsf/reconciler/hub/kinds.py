@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from gitops_dsf.hub.application_sets import read_application_set
-from gitops_dsf.hub.applications import Application, read_application
+from gitops_dsf.hub.applications import ArgoApplication, read_application
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn, Placement, PlacementDecision
@@ -47,7 +47,7 @@ class StoredObject(msgspec.Struct, frozen=True):
 class VersionedApplication(msgspec.Struct, frozen=True):
     """An Application with its resourceVersion."""
 
-    copy: Application
+    copy: ArgoApplication
     version: str
     hard_refresh: bool = False
     """Whether a hard refresh by this hub's Argo CD was requested and is not done yet."""

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from gitops_dsf.hub.application_sets import ApplicationSet
-from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applications import ArgoApplication
 from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.hub.pace import is_verified
 from gitops_dsf.pacing.verification import unverified
@@ -133,7 +133,7 @@ class MoveController:
         now = self._clock()
         # Time-outs end, and metrics count seconds.
         self._next = now + INTERVAL_SECONDS
-        copies: dict[str, list[Application]] = {}
+        copies: dict[str, list[ArgoApplication]] = {}
         for copy in self._view.applications.items.values():
             copies.setdefault(copy.owner_uid, []).append(copy)
         reach = self._reach.of(self._view.clusters.items)
@@ -177,7 +177,7 @@ class MoveController:
     async def _judge(
         self,
         application_set: ApplicationSet,
-        copies: tuple[Application, ...],
+        copies: tuple[ArgoApplication, ...],
         reach: Reachability,
         now: float,
     ) -> tuple[CopyVerdict, ...]:
@@ -204,7 +204,7 @@ class MoveController:
     def _state_of(
         self,
         application_set: ApplicationSet,
-        copies: tuple[Application, ...],
+        copies: tuple[ArgoApplication, ...],
         reach: Reachability,
         now: float,
     ) -> MoveState | tuple[CopyVerdict, ...]:
@@ -253,7 +253,7 @@ class MoveController:
         )
 
     def _unverified(
-        self, name: str, leaving: Iterable[Application], decided: frozenset[str]
+        self, name: str, leaving: Iterable[ArgoApplication], decided: frozenset[str]
     ) -> dict[str, str]:
         """The clusters whose copy waits for the checks of its move, with the reason.
 
@@ -283,7 +283,9 @@ class MoveController:
                 clusters |= decision.clusters
         return frozenset(clusters)
 
-    def _best_ranks(self, uid: str, leaving: Iterable[Application], since: float) -> dict[str, int]:
+    def _best_ranks(
+        self, uid: str, leaving: Iterable[ArgoApplication], since: float
+    ) -> dict[str, int]:
         """The best rank of each old copy since the decision, which holds since then."""
         before = self._best.get(uid)
         ranks_before = before.ranks if before is not None and before.since == since else {}
@@ -340,6 +342,6 @@ class MoveController:
 
 
 def _all_wait(
-    copies: Iterable[Application], reason: MoveReason, message: str
+    copies: Iterable[ArgoApplication], reason: MoveReason, message: str
 ) -> tuple[CopyVerdict, ...]:
     return tuple(wait(copy, reason, message) for copy in copies)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applications import ArgoApplication
 from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.wording import names_text
 
@@ -46,11 +46,11 @@ class Action(StrEnum):
 class CopyVerdict:
     """The verdict on one copy. `message` is a sentence without numbers that change."""
 
-    copy: Application
+    copy: ArgoApplication
     action: Action
     reason: MoveReason
     message: str
-    relies_on: tuple[Application, ...] = ()
+    relies_on: tuple[ArgoApplication, ...] = ()
     """The copies that must stay after a deletion, those on decided clusters first."""
 
 
@@ -61,7 +61,7 @@ class MoveState:
     decided: frozenset[str]
     """The clusters of the decision; not empty."""
     asked_for: int | None
-    copies: tuple[Application, ...]
+    copies: tuple[ArgoApplication, ...]
     unreachable: frozenset[str]
     returned: frozenset[str]
     overdue: bool
@@ -93,7 +93,7 @@ def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
     staying = [copy for copy in state.copies if not copy.deleting]
     going = sorted(copy.name for copy in state.copies if copy.deleting)
     verdicts: list[CopyVerdict] = []
-    candidates: list[Application] = []
+    candidates: list[ArgoApplication] = []
     for copy in state.copies:
         if copy.cluster in state.decided:
             continue
@@ -125,7 +125,7 @@ def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
     return tuple(sorted(verdicts, key=lambda verdict: verdict.copy.name))
 
 
-def never_deleted(copy: Application, name_on: Callable[[str], str]) -> CopyVerdict | None:
+def never_deleted(copy: ArgoApplication, name_on: Callable[[str], str]) -> CopyVerdict | None:
     """The reason why a copy is never deleted; None if it may be deleted.
 
     `name_on` gives the name of the Application of a cluster.
@@ -144,9 +144,11 @@ def never_deleted(copy: Application, name_on: Callable[[str], str]) -> CopyVerdi
     return None
 
 
-def _candidate(copy: Application, staying: Iterable[Application], state: MoveState) -> CopyVerdict:
+def _candidate(
+    copy: ArgoApplication, staying: Iterable[ArgoApplication], state: MoveState
+) -> CopyVerdict:
     # A copy that was moved by hand does not count: its name is not that of its cluster.
-    others: list[Application] = []
+    others: list[ArgoApplication] = []
     for other in staying:
         if other is copy or not other.cluster:
             continue
@@ -191,11 +193,11 @@ def _candidate(copy: Application, staying: Iterable[Application], state: MoveSta
     return wait(copy, MoveReason.WANTED_COUNT, message)
 
 
-def _clusters_of(copies: Iterable[Application]) -> set[str]:
+def _clusters_of(copies: Iterable[ArgoApplication]) -> set[str]:
     return {copy.cluster for copy in copies}
 
 
-def is_good(copy: Application, unreachable: frozenset[str]) -> bool:
+def is_good(copy: ArgoApplication, unreachable: frozenset[str]) -> bool:
     """Healthy and Synced, and the last sync neither runs nor failed.
 
     What Argo CD shows of a copy on a cluster that OCM does not reach may be of the past, so it is
@@ -212,22 +214,22 @@ def is_good(copy: Application, unreachable: frozenset[str]) -> bool:
     )
 
 
-def rank(copy: Application) -> int:
+def rank(copy: ArgoApplication) -> int:
     """3 for Healthy and Suspended, 2 for Progressing, 1 for all others."""
     return _RANKS.get(copy.health, 1)
 
 
-def _rank(copy: Application, state: MoveState) -> int:
+def _rank(copy: ArgoApplication, state: MoveState) -> int:
     return 0 if copy.cluster in state.unreachable else rank(copy)
 
 
-def _states(clusters: Iterable[str], copies: Iterable[Application], state: MoveState) -> str:
+def _states(clusters: Iterable[str], copies: Iterable[ArgoApplication], state: MoveState) -> str:
     by_cluster = {copy.cluster: copy for copy in copies}
     copies_there = [by_cluster[cluster] for cluster in sorted(clusters)]
     return names_text(f"{copy.name} is {_state(copy, state)}" for copy in copies_there)
 
 
-def _state(copy: Application, state: MoveState) -> str:
+def _state(copy: ArgoApplication, state: MoveState) -> str:
     if copy.cluster in state.unreachable:
         return "on a cluster that OCM does not reach"
     words = [copy.health or "of unknown health", copy.sync or "never compared"]
@@ -244,16 +246,20 @@ def _names_with_verb(clusters: Iterable[str]) -> str:
 
 
 def _delete(
-    copy: Application, reason: MoveReason, message: str, *, relies_on: tuple[Application, ...]
+    copy: ArgoApplication,
+    reason: MoveReason,
+    message: str,
+    *,
+    relies_on: tuple[ArgoApplication, ...],
 ) -> CopyVerdict:
     return CopyVerdict(
         copy=copy, action=Action.DELETE, reason=reason, message=message, relies_on=relies_on
     )
 
 
-def wait(copy: Application, reason: MoveReason, message: str) -> CopyVerdict:
+def wait(copy: ArgoApplication, reason: MoveReason, message: str) -> CopyVerdict:
     return CopyVerdict(copy=copy, action=Action.WAIT, reason=reason, message=message)
 
 
-def keep(copy: Application, reason: MoveReason, message: str) -> CopyVerdict:
+def keep(copy: ArgoApplication, reason: MoveReason, message: str) -> CopyVerdict:
     return CopyVerdict(copy=copy, action=Action.KEEP, reason=reason, message=message)

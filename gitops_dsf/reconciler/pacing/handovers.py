@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from gitops_dsf.hub.application_sets import ApplicationSet
-from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applications import ArgoApplication
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.moves.rules import is_good, never_deleted
@@ -30,7 +30,7 @@ class Handovers:
         self,
         *,
         sets: Mapping[str, ApplicationSet],
-        applications: Mapping[str, Application],
+        applications: Mapping[str, ArgoApplication],
         clusters: Mapping[str, ManagedCluster],
         now: float,
     ) -> None:
@@ -97,9 +97,9 @@ class Handovers:
         return followers
 
     @cached_property
-    def _copies(self) -> Mapping[str, list[Application]]:
+    def _copies(self) -> Mapping[str, list[ArgoApplication]]:
         """The Applications by the UID of their ApplicationSet."""
-        copies: defaultdict[str, list[Application]] = defaultdict(list)
+        copies: defaultdict[str, list[ArgoApplication]] = defaultdict(list)
         for copy in self._applications.values():
             copies[copy.owner_uid].append(copy)
         return copies

@@ -35,7 +35,7 @@ class AmbiguousValue:
     """The other meanings of the text, if it is not meant as text."""
 
 
-class _Place(NamedTuple):
+class _PathEnd(NamedTuple):
     """The place in a composed document that a path leads to."""
 
     node: Node
@@ -149,7 +149,7 @@ class Document:
         """Whether the field exists, even with the value null."""
         return value_at(self.data, path, _ABSENT) is not _ABSENT
 
-    def _find(self, path: FieldPath) -> _Place:
+    def _find(self, path: FieldPath) -> _PathEnd:
         """Follows a path in the composed document as far as it exists."""
         node = self.root
         key: ScalarNode | None = None
@@ -157,7 +157,7 @@ class Document:
             if isinstance(node, MappingNode):
                 entry = _field(node, part)
                 if entry is None:
-                    return _Place(node, key, exists=False)
+                    return _PathEnd(node, key, exists=False)
                 key, node = entry
             elif (
                 isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value)
@@ -165,8 +165,8 @@ class Document:
                 node = node.value[part]
                 key = None
             else:
-                return _Place(node, key, exists=False)
-        return _Place(node, key, exists=True)
+                return _PathEnd(node, key, exists=False)
+        return _PathEnd(node, key, exists=True)
 
     def _position_of(self, node: Node) -> Position:
         return Position(

@@ -17,7 +17,7 @@ from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
-class _Place(NamedTuple):
+class _FieldsOwner(NamedTuple):
     """An object that may have the fields."""
 
     document: Document
@@ -26,7 +26,7 @@ class _Place(NamedTuple):
     """The name of what decides in place of the fields."""
 
 
-class _Row(NamedTuple):
+class _IdleFields(NamedTuple):
     """Fields that have no effect for one reason.
 
     Message and hint may name the field: `{field}` is its last part, `{path}` leads from the object
@@ -34,7 +34,7 @@ class _Row(NamedTuple):
     """
 
     code: codes.FindingCode
-    places: Callable[[Context], Iterator[_Place]]
+    places: Callable[[Context], Iterator[_FieldsOwner]]
     fields: str
     message: str
     hint: str
@@ -44,69 +44,69 @@ class _Row(NamedTuple):
     """The severity; that of the code when absent."""
 
 
-def _declared_scorers(context: Context) -> Iterator[_Place]:
+def _declared_scorers(context: Context) -> Iterator[_FieldsOwner]:
     """Every scorer, if the upstream controller reads them."""
     if context.is_upstream:
         for scorer in context.declared.scorers:
-            yield _Place(scorer.document, ("spec",))
+            yield _FieldsOwner(scorer.document, ("spec",))
 
 
-def _settings_of_upstream(context: Context) -> Iterator[_Place]:
+def _settings_of_upstream(context: Context) -> Iterator[_FieldsOwner]:
     """The settings, if the upstream controller delivers."""
     if context.is_upstream:
-        yield _Place(context.repository.document, ("spec",))
+        yield _FieldsOwner(context.repository.document, ("spec",))
 
 
-def _our_crds_of_upstream(context: Context) -> Iterator[_Place]:
+def _our_crds_of_upstream(context: Context) -> Iterator[_FieldsOwner]:
     """The settings, if the upstream controller delivers, and they ask for our CRDs all the same."""
     if context.settings.delivery.crds == OUR_CRDS:
         yield from _settings_of_upstream(context)
 
 
-def _applications_of_upstream(context: Context) -> Iterator[_Place]:
+def _applications_of_upstream(context: Context) -> Iterator[_FieldsOwner]:
     """Every application, if upstream's agents publish the scores."""
     if context.is_upstream:
         for application in context.declared.applications:
-            yield _Place(application.document, ("spec",))
+            yield _FieldsOwner(application.document, ("spec",))
 
 
 def _scorers_where(
     chosen: Callable[[EffectiveScorer], bool],
-) -> Callable[[Context], Iterator[_Place]]:
-    def places(context: Context) -> Iterator[_Place]:
+) -> Callable[[Context], Iterator[_FieldsOwner]]:
+    def places(context: Context) -> Iterator[_FieldsOwner]:
         for scorer in filter(chosen, context.scorers.values()):
-            yield _Place(scorer.declared.document, ("spec",), scorer.spec.source.ref or "")
+            yield _FieldsOwner(scorer.declared.document, ("spec",), scorer.spec.source.ref or "")
 
     return places
 
 
-def _sources_of_type(source_type: str) -> Callable[[Context], Iterator[_Place]]:
+def _sources_of_type(source_type: str) -> Callable[[Context], Iterator[_FieldsOwner]]:
     """The places with a source of this type: in scorers, and in variants of MetricSources."""
 
-    def places(context: Context) -> Iterator[_Place]:
+    def places(context: Context) -> Iterator[_FieldsOwner]:
         for scorer in context.scorers.values():
             if (PUSHED if scorer.is_pushed else scorer.source_type) == source_type:
-                yield _Place(scorer.declared.document, ("spec", "source"))
+                yield _FieldsOwner(scorer.declared.document, ("spec", "source"))
         for variant in context.source_variants:
             if variant.value.type == source_type:
-                yield _Place(variant.source.document, variant.path)
+                yield _FieldsOwner(variant.source.document, variant.path)
 
     return places
 
 
-def _followers(context: Context) -> Iterator[_Place]:
+def _followers(context: Context) -> Iterator[_FieldsOwner]:
     """Applications that follow the decision of a ScoredPlacement."""
     for application in context.declared.applications:
         followed = application.value.spec.placement.ref
         if followed is not None:
-            yield _Place(application.document, ("spec",), followed)
+            yield _FieldsOwner(application.document, ("spec",), followed)
 
 
-def _unverified(context: Context) -> Iterator[_Place]:
+def _unverified(context: Context) -> Iterator[_FieldsOwner]:
     """Applications whose moves are not verified."""
     for application in context.declared.applications:
         if not application.value.spec.moves.verify:
-            yield _Place(application.document, ("spec", "moves"))
+            yield _FieldsOwner(application.document, ("spec", "moves"))
 
 
 _scorers_by_query = _scorers_where(lambda scorer: scorer.spec.scored_by_query)
@@ -118,7 +118,7 @@ _scorers_on_spokes = _scorers_where(lambda scorer: not scorer.spec.on_hub)
 _kubernetes_sources = _sources_of_type(SOURCE_TYPE)
 
 _ROWS: Final = (
-    _Row(
+    _IdleFields(
         # Upstream's controller (addon-contrib f5844b9) copies none of these into what its agent
         # reads.
         codes.UPSTREAM_ONLY,
@@ -132,7 +132,7 @@ _ROWS: Final = (
         "{field} has no effect with delivery.mode UpstreamController",
         "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml",
     ),
-    _Row(
+    _IdleFields(
         # Upstream's installation brings the CRDs, so none are rendered. `Existing` says the same.
         codes.UPSTREAM_ONLY,
         _our_crds_of_upstream,
@@ -141,7 +141,7 @@ _ROWS: Final = (
         " upstream's, and none are rendered",
         "remove it, or write delivery.mode: ManifestWork",
     ),
-    _Row(
+    _IdleFields(
         # A check counts a score from when it was written, and only validUntil says when that was.
         codes.UPSTREAM_ONLY,
         _applications_of_upstream,
@@ -150,7 +150,7 @@ _ROWS: Final = (
         " could be verified",
         "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml",
     ),
-    _Row(
+    _IdleFields(
         codes.UPSTREAM_ONLY,
         _settings_of_upstream,
         "agent.remoteWrite",
@@ -158,7 +158,7 @@ _ROWS: Final = (
         " UpstreamController",
         "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml",
     ),
-    _Row(
+    _IdleFields(
         # A fleet that tries upstream's add-on may keep them until it comes back.
         codes.UPSTREAM_ONLY,
         _settings_of_upstream,
@@ -168,21 +168,21 @@ _ROWS: Final = (
         "remove it, or write delivery.mode: ManifestWork",
         severity=Severity.WARNING,
     ),
-    _Row(
+    _IdleFields(
         codes.FIELD_OF_AN_API,
         _scorers_by_query,
         "configURL scoring.host scoring.path scoring.auth scoring.arguments",
         "{whole} has no meaning with scoring.type Query: there is no scoring API",
         "remove it, or remove scoring.type if a scoring API gives the scores",
     ),
-    _Row(
+    _IdleFields(
         codes.FIELD_OF_AN_API,
         _full_scorers_by_query,
         "configSyncMode",
         "configSyncMode is Full, and with scoring.type Query there is no /config",
         "remove it, or remove scoring.type if a scoring API gives the scores",
     ),
-    _Row(
+    _IdleFields(
         codes.FIELD_OF_AN_API,
         _scorers_by_query,
         "source.params.range source.params.step",
@@ -190,14 +190,14 @@ _ROWS: Final = (
         " score",
         "remove it; for a value over time write it into the query, such as avg_over_time(...[1h])",
     ),
-    _Row(
+    _IdleFields(
         codes.SOURCE_BESIDE_REF,
         _scorers_with_reference,
         "source.type source.host source.path source.auth",
         "{path} has no effect beside source.ref: MetricSource {decides} says it",
         "remove {field}, or remove ref",
     ),
-    _Row(
+    _IdleFields(
         codes.SOURCE_FIELD,
         _kubernetes_sources,
         "host path",
@@ -207,7 +207,7 @@ _ROWS: Final = (
         "remove {field}",
         is_removed_by_fix=True,
     ),
-    _Row(
+    _IdleFields(
         codes.SOURCE_FIELD,
         _kubernetes_sources,
         "auth basicAuth headers",
@@ -217,7 +217,7 @@ _ROWS: Final = (
         "remove {field}",
         is_removed_by_fix=True,
     ),
-    _Row(
+    _IdleFields(
         codes.SOURCE_FIELD,
         _kubernetes_sources,
         "dialect",
@@ -225,7 +225,7 @@ _ROWS: Final = (
         "remove {field}",
         is_removed_by_fix=True,
     ),
-    _Row(
+    _IdleFields(
         codes.SOURCE_FIELD,
         _kubernetes_sources,
         "parameters onPartial",
@@ -233,21 +233,21 @@ _ROWS: Final = (
         "remove {field}",
         is_removed_by_fix=True,
     ),
-    _Row(
+    _IdleFields(
         codes.RECEIVER_FIELD,
         _sources_of_type(PUSHED),
         "host path auth basicAuth headers parameters onPartial",
         "{field} has no effect: the agent asks the receiver in its own pod",
         "remove it, or write type: Prometheus",
     ),
-    _Row(
+    _IdleFields(
         codes.WRONG_PLACE,
         _scorers_on_spokes,
         "source.clusterLabel scoring.clustersPerRequest",
         "{field} has no effect on a scorer that runs on the spokes",
         "write runsOn: Hub, or remove {field}",
     ),
-    _Row(
+    _IdleFields(
         codes.REFERENCE_AND_RANKING,
         _followers,
         "scores stickiness onMissingScore bindings placement.numberOfClusters placement.clusterSets"
@@ -255,7 +255,7 @@ _ROWS: Final = (
         "{whole} has no effect: the ScoredPlacement {decides} decides",
         "remove it here, or remove placement.ref",
     ),
-    _Row(
+    _IdleFields(
         codes.VERIFICATION_FIELD,
         _unverified,
         "verifySeconds onUnknown holdSeconds",
@@ -274,7 +274,7 @@ def fields_have_an_effect(context: Context) -> Iterator[Diagnostic]:
                 yield from _reported(row, holder, name)
 
 
-def _reported(row: _Row, holder: _Place, name: str) -> Iterator[Diagnostic]:
+def _reported(row: _IdleFields, holder: _FieldsOwner, name: str) -> Iterator[Diagnostic]:
     path = (*holder.path, *name.split("."))
     # An empty field asks for nothing, so nothing is lost.
     if value_at(holder.document.data, path) in (None, "", 0):

@@ -56,7 +56,7 @@ class _LegendLine(NamedTuple):
     value: str
 
 
-class _Side(NamedTuple):
+class _ChartSide(NamedTuple):
     """The chart of one revision, with its caption and legend."""
 
     heading: str
@@ -93,7 +93,7 @@ class _Section(NamedTuple):
     key: str
     anchor: str
     note: str
-    sides: Sequence[_Side]
+    sides: Sequence[_ChartSide]
     advice: _Advice | None
     demands: Sequence[sentences.DemandText]
 
@@ -252,7 +252,7 @@ def _section(
     )
 
 
-def _charts(sides: Sequence[_ShownSide], key: str) -> Sequence[_Side]:
+def _charts(sides: Sequence[_ShownSide], key: str) -> Sequence[_ChartSide]:
     """A chart for each revision, with the same colours of clusters and the same scale."""
     # Where it ran for longest gets a colour of its own, in both charts the same one.
     spent: Counter[str] = Counter()
@@ -282,7 +282,7 @@ def _charts(sides: Sequence[_ShownSide], key: str) -> Sequence[_Side]:
     for number, name in enumerate(dict.fromkeys(names)):
         colours[name] = f"c{min(number, OTHERS)}"
     scale = _Scale(low, high, start, end)
-    charts: list[_Side] = []
+    charts: list[_ChartSide] = []
     for side, scores in zip(sides, drawn, strict=True):
         charts.append(_chart(side, key, scores, colours=colours, scale=scale))
     return charts
@@ -295,7 +295,7 @@ def _chart(
     *,
     colours: Mapping[str, str],
     scale: _Scale,
-) -> _Side:
+) -> _ChartSide:
     """The chart of one revision, with its caption and legend."""
     backtest = side.result.backtest
     bars = _bars(side.result, backtest.lines[key], colours, start=scale.start)
@@ -327,7 +327,7 @@ def _chart(
     )
     # With the last value: on a narrow screen the ends of the lines are outside the view.
     legend = [_LegendLine(line.colour, line.name, f"{line.points[-1][1]:.0f}") for line in lines]
-    return _Side(
+    return _ChartSide(
         heading=heading if side.caption else "",
         legend=legend,
         others=any(bar.colour == COLOUR_OF_OTHERS for bar in bars),

@@ -167,7 +167,7 @@ class _Data(msgspec.Struct):
 
 
 @dataclass(kw_only=True)
-class _Tally:
+class _HeatmapTally:
     """The counts while the cells of one scorer after the other are read."""
 
     severity: list[int]
@@ -201,7 +201,7 @@ def heat_map(clusters: Sequence[ClusterView], scorers: Sequence[ScorerView]) -> 
     index_of = {name: index for index, name in enumerate(names)}
     if not names or not scorers:
         return None
-    tally = _Tally(severity=[0] * len(names))
+    tally = _HeatmapTally(severity=[0] * len(names))
     notes: dict[int, str] = {}
     for cluster in clusters:
         if not cluster.calm:
@@ -243,7 +243,7 @@ def _names(clusters: Sequence[ClusterView], scorers: Sequence[ScorerView]) -> li
     return sorted(names)
 
 
-def _column(view: ScorerView, index_of: Mapping[str, int], tally: _Tally) -> _Column:
+def _column(view: ScorerView, index_of: Mapping[str, int], tally: _HeatmapTally) -> _Column:
     states = [_NONE] * len(index_of)
     values: list[int | str | None] = [None] * len(index_of)
     ages: list[int | None] = [None] * len(index_of)
@@ -320,7 +320,7 @@ def _counts(counts: Counter[ScoreState]) -> Iterator[StateCount]:
             yield StateCount(_LETTERS[state], mark, counts[state])
 
 
-def _groups(tally: _Tally) -> Iterator[StateGroup]:
+def _groups(tally: _HeatmapTally) -> Iterator[StateGroup]:
     """The groups with most clusters first."""
     # Equally large groups are sorted by name, so that the same hub has the same page.
     largest_first = sorted(tally.groups, key=lambda key: (-len(tally.groups[key]), key))

@@ -7,7 +7,7 @@ from operator import attrgetter
 from msgspec import Struct, field
 
 from gitops_dsf.hub.application_sets import ApplicationSet
-from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applications import ArgoApplication
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.moves.waiting import WaitingCopy
@@ -78,7 +78,7 @@ def application_views(
 ) -> tuple[ApplicationView, ...]:
     """One view for each ApplicationSet, in order of name."""
     clusters = decided(inputs.snapshot.decisions)
-    applications: dict[tuple[str, str], list[Application]] = {}
+    applications: dict[tuple[str, str], list[ArgoApplication]] = {}
     for application in inputs.applications:
         key = application.namespace, application.application
         applications.setdefault(key, []).append(application)
@@ -99,7 +99,7 @@ def application_views(
 
 def any_waits(
     sets: Iterable[ApplicationSet],
-    applications: Iterable[Application],
+    applications: Iterable[ArgoApplication],
     clusters: Mapping[str, frozenset[str]],
 ) -> bool:
     """Whether a copy of a rendered ApplicationSet is on a cluster that is not decided any more."""
@@ -129,7 +129,7 @@ def _decided_for(
 def _application(
     application_set: ApplicationSet,
     clusters: Mapping[str, frozenset[str]],
-    present: list[Application] | None,
+    present: list[ArgoApplication] | None,
     waits: Sequence[WaitingCopy],
 ) -> ApplicationView:
     """`present` are its Applications; None if decisions or Applications are not known."""
@@ -155,7 +155,7 @@ def _application(
 
 
 def _copies(
-    expected: frozenset[str], present: Iterable[Application], waits: Iterable[WaitingCopy]
+    expected: frozenset[str], present: Iterable[ArgoApplication], waits: Iterable[WaitingCopy]
 ) -> Iterator[Copy]:
     """One copy for each cluster that is decided or has an Application, in order of cluster."""
     applications = {application.cluster: application for application in present}
@@ -182,7 +182,7 @@ def _copy_wait(wait: WaitingCopy) -> CopyWait:
     return CopyWait(reason=wait.reason, message=wait.message, since=timestamp_of(wait.since))
 
 
-def _copy_state(application: Application, *, decided: bool) -> CopyState:
+def _copy_state(application: ArgoApplication, *, decided: bool) -> CopyState:
     # With Argo CD's finalizer, an Application stays until its workload is deleted.
     if application.deleting:
         return CopyState.LEAVING

@@ -96,7 +96,7 @@ class Filter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Chosen:
+class _FilteredObjects:
     """The scorers and Placements that a filter leaves."""
 
     scorers: Sequence[DynamicScorer]
@@ -187,7 +187,7 @@ def _encoded(view: ScorerView) -> Any:  # noqa: ANN401 - a ScorerStatus that is 
     return msgspec.Raw(msgspec.json.encode(scorer_status(view)))
 
 
-def _check_names(inputs: StatusInputs, requested: Filter, chosen: _Chosen) -> None:
+def _check_names(inputs: StatusInputs, requested: Filter, chosen: _FilteredObjects) -> None:
     """Raises UsageError for a name that the hub does not have.
 
     A kind that could not be read may have it, so then nothing is refused.
@@ -216,7 +216,7 @@ def _check(kind: str, name: str, known: Iterable[str]) -> None:
 
 def _chosen(
     scorers: Sequence[DynamicScorer], placements: Sequence[Placement], requested: Filter
-) -> _Chosen:
+) -> _FilteredObjects:
     chosen_scorers = list(scorers)
     chosen_placements = _relevant(placements, scorers)
     if requested.scorer is not None:
@@ -231,7 +231,9 @@ def _chosen(
         chosen_placements = list(_called(requested.placement, candidates))
         resources = frozenset[str]().union(*map(_asks, chosen_placements))
         chosen_scorers = [scorer for scorer in chosen_scorers if scorer.resource in resources]
-    return _Chosen(scorers=chosen_scorers, placements=chosen_placements, candidates=candidates)
+    return _FilteredObjects(
+        scorers=chosen_scorers, placements=chosen_placements, candidates=candidates
+    )
 
 
 def _relevant(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_dsf.hub.application_sets import ApplicationSet
-from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applications import ArgoApplication
 from gitops_dsf.hub.delivery import OUR_CRDS
 from gitops_dsf.hub.moves.waiting import WaitingCopy
 from gitops_dsf.hub.multikueue import MultiKueueConfig
@@ -58,7 +58,7 @@ class StatusInputs:
     """The value of delivery.mode of the rendered fleet; None if no list was read."""
     placements: tuple[Placement, ...] = ()
     application_sets: tuple[ApplicationSet, ...] = ()
-    applications: tuple[Application, ...] = ()
+    applications: tuple[ArgoApplication, ...] = ()
     """Applications with the label gitops-dsf.io/application, and those of adopted ApplicationSets.
     """
     addons: Mapping[str, ManagedClusterAddOn] = field(default_factory=dict)

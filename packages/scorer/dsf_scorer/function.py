@@ -31,7 +31,7 @@ class _Envelope(msgspec.Struct):
     arguments: dict[str, Any] | None = None
 
 
-class _Row(msgspec.Struct):
+class _SentSeries(msgspec.Struct):
     metric: dict[str, str]
     values: list[tuple[float, str]] = []
     value: tuple[float, str] | None = None
@@ -41,7 +41,7 @@ class _Row(msgspec.Struct):
 
 
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
-_ROW: Final = msgspec.json.Decoder(_Row)
+_ROW: Final = msgspec.json.Decoder(_SentSeries)
 
 
 def decode(

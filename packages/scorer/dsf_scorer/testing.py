@@ -16,7 +16,7 @@ from dsf_wire.scoring import ScoringResult
 __all__ = ["Reply", "ask", "exchange", "send", "series"]
 
 
-class _Results(msgspec.Struct):
+class _ScoringResults(msgspec.Struct):
     results: list[ScoringResult]
 
 
@@ -38,7 +38,7 @@ class Reply:
             raise AssertionError(
                 f"expected scores, got {self.status}: {self.body.decode(errors='replace')}"
             )
-        return msgspec.json.decode(self.body, type=_Results).results
+        return msgspec.json.decode(self.body, type=_ScoringResults).results
 
     @property
     def scores(self) -> list[float]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.endpoints.apiserver import AgentApiServer
 from dsf_agent.errors import AgentError
 from dsf_agent.publish.hub import HubStore
 from dsf_runtime.access import KubeconfigFile
@@ -52,7 +52,7 @@ def run_on_hub(folder: Path, story: Callable[[AgentOnHub], Awaitable[None]]) -> 
         hub = ScoreHub()
         async with hub as http:
             load = KubeconfigFile(path=kubeconfig(folder / "kubeconfig", server=http.url)).load
-            server = ApiServer(load=load, timeout_seconds=60, wall=virtual_time.wall)
+            server = AgentApiServer(load=load, timeout_seconds=60, wall=virtual_time.wall)
             try:
                 await story(AgentOnHub(hub, HubStore(server=server, cluster="c1")))
             finally:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.endpoints.apiserver import AgentApiServer
 from dsf_agent.errors import AgentError
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
@@ -22,7 +22,7 @@ from tests.support.waiting import until
 MAX_SCORE_ITEMS = 20_000
 
 
-class Untouched(ApiServer):
+class Untouched(AgentApiServer):
     async def call(self, method: str, path: str, **_how: Any) -> Any:
         pytest.fail(f"{method} {path}")
 
@@ -69,7 +69,7 @@ async def test_labels_that_stand_are_not_written_again() -> None:
         {"metadata": {"name": "cpu", "labels": labels("cpu", hub_scorer=False)}},
     )
 
-    class Answered(ApiServer):
+    class Answered(AgentApiServer):
         async def call(self, method: str, path: str, **how: Any) -> Any:
             sent.append(f"{method} {path.rpartition('/')[2]}")
             return msgspec.convert(stands, type=how.get("shape", dict))

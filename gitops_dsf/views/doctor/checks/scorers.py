@@ -150,7 +150,7 @@ def _by_both(view: ScorerView, describe: str) -> Iterator[DoctorFinding]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tally:
+class _FreshnessTally:
     """The counts of `freshness` over all scorers."""
 
     published: list[str] = field(default_factory=list)
@@ -167,7 +167,7 @@ class _Tally:
 
 def freshness(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Are scores there and valid wherever a scorer should run?"""
-    tally = _Tally()
+    tally = _FreshnessTally()
     on_hub: list[DoctorFinding] = []
     unread_masks = facts.missing(HubPart.MASKS)
     unclear = 0
@@ -205,7 +205,7 @@ def freshness(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     yield from _there(facts, tally)
 
 
-def _there(facts: DoctorFacts, tally: _Tally) -> Iterator[DoctorFinding]:
+def _there(facts: DoctorFacts, tally: _FreshnessTally) -> Iterator[DoctorFinding]:
     """Scores that may still come, and those that count."""
     if tally.waiting:
         yield _waiting(tally)
@@ -276,7 +276,7 @@ def _nowhere(facts: DoctorFacts, view: ScorerView) -> DoctorFinding:
     )
 
 
-def _waiting(tally: _Tally) -> DoctorFinding:
+def _waiting(tally: _FreshnessTally) -> DoctorFinding:
     again = "gitops-dsf doctor  # again in a few minutes"
     waiting = _scores_on(tally.waiting)
     if tally.published:

@@ -126,7 +126,7 @@ def origin_of(parts: SplitResult) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
+class ReceivedReply:
     """A response; header names are in lower case.
 
     ``fault`` says why there is none; then the status is 0.
@@ -156,7 +156,7 @@ class Reply:
         return f": {text}"
 
 
-def trouble(check: str, reply: Reply) -> Finding | None:
+def trouble(check: str, reply: ReceivedReply) -> Finding | None:
     """Finds problems of any response: none at all, a redirect, or a server error."""
     if reply.fault:
         return Finding(check, ERROR, reply.fault)
@@ -192,7 +192,7 @@ class Client:
 
     def send(
         self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None
-    ) -> Reply:
+    ) -> ReceivedReply:
         """Sends one request. Never raises because of the server."""
         began = time.monotonic()
         parts = split_http(url)
@@ -212,11 +212,11 @@ class Client:
                         raise
                 reply = _answer(connection.getresponse())
         except TimeoutError:
-            reply = Reply(fault=f"no complete answer within {self.timeout_seconds:g} s")
+            reply = ReceivedReply(fault=f"no complete answer within {self.timeout_seconds:g} s")
         except ssl.SSLCertVerificationError as error:
-            reply = Reply(fault=f"its certificate is not trusted: {error.verify_message}")
+            reply = ReceivedReply(fault=f"its certificate is not trusted: {error.verify_message}")
         except (OSError, http.client.HTTPException) as error:
-            reply = Reply(fault=f"no answer: {str(error) or type(error).__name__}")
+            reply = ReceivedReply(fault=f"no answer: {str(error) or type(error).__name__}")
         return replace(reply, seconds=time.monotonic() - began)
 
     def _connection(self, parts: SplitResult) -> http.client.HTTPConnection:
@@ -227,14 +227,14 @@ class Client:
         return http.client.HTTPConnection(parts.netloc, timeout=self.timeout_seconds)
 
 
-def _answer(response: http.client.HTTPResponse) -> Reply:
+def _answer(response: http.client.HTTPResponse) -> ReceivedReply:
     # One byte more distinguishes an answer that is larger from one that just fits.
     content = response.read(MAX_ANSWER_BYTES + 1)
     if len(content) > MAX_ANSWER_BYTES:
-        return Reply(fault=f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
+        return ReceivedReply(fault=f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
     # http.client returns what there is when a server closes the connection early.
     declared = response.getheader("content-length", "")
     if declared.isascii() and declared.isdigit() and len(content) < int(declared):
-        return Reply(fault=f"the answer ended after {len(content)} of {declared} bytes")
+        return ReceivedReply(fault=f"the answer ended after {len(content)} of {declared} bytes")
     headers = {name.lower(): value for name, value in response.getheaders()}
-    return Reply(status=response.status, headers=headers, body=content)
+    return ReceivedReply(status=response.status, headers=headers, body=content)

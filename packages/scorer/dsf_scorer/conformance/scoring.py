@@ -28,7 +28,7 @@ from dsf_scorer.conformance.exchange import (
     WARNING,
     Client,
     Finding,
-    Reply,
+    ReceivedReply,
     byte_order_mark,
     trouble,
 )
@@ -146,7 +146,7 @@ class ScoringEndpoint:
     url: str
     token: str = ""
 
-    def send(self, row: Row) -> Reply:
+    def send(self, row: Row) -> ReceivedReply:
         """Sends the request of a row."""
         headers = {"Content-Type": "application/json"}
         token = self.token
@@ -267,7 +267,7 @@ def _odd(sample: Sample) -> list[tuple[str, str, list[dict[str, Any]]]]:
     ]
 
 
-def _judged(row: Row, reply: Reply) -> Finding:
+def _judged(row: Row, reply: ReceivedReply) -> Finding:
     """The finding of a row about an API that gave scores for the sample."""
     wrong = trouble(row.name, reply)
     if wrong is not None:
@@ -290,7 +290,7 @@ def _judged(row: Row, reply: Reply) -> Finding:
     return Finding(row.name, WARNING, message, row.hint)
 
 
-def _refused_sample(reply: Reply, sample: Sample, *, token: str) -> Finding:
+def _refused_sample(reply: ReceivedReply, sample: Sample, *, token: str) -> Finding:
     if reply.status in DENIED and token:
         hint = "the token is not accepted"
     elif reply.status in DENIED:
@@ -302,7 +302,7 @@ def _refused_sample(reply: Reply, sample: Sample, *, token: str) -> Finding:
     return Finding("scoring.sample", ERROR, f"answers {reply.status}{reply.excerpt}", hint)
 
 
-def _sample(reply: Reply, sample: Sample, *, token: str) -> Iterator[Finding]:
+def _sample(reply: ReceivedReply, sample: Sample, *, token: str) -> Iterator[Finding]:
     wrong = trouble("scoring.sample", reply)
     if wrong is not None:
         yield wrong

@@ -11,7 +11,7 @@ import msgspec
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub import resources
 from gitops_dsf.hub.application_sets import ApplicationSet, Handover
-from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applications import ArgoApplication
 from gitops_dsf.hub.names import MOVES_CONFIGMAP, PLACEMENT_LABEL
 from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
@@ -45,7 +45,7 @@ def candidate(cluster: str, *decided: str, overdue: bool = False) -> Candidate:
 
     Which copies the informers saw does not matter to a removal.
     """
-    copy = Application(
+    copy = ArgoApplication(
         name=f"web-{cluster}", uid=f"copy-{cluster}", application="web", cluster=cluster
     )
     return Candidate(

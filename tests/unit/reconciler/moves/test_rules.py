@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applications import ArgoApplication
 from gitops_dsf.hub.metadata import Metadata, OwnerReference
 from gitops_dsf.hub.objects import ClusterDecision, PlacementDecision, PlacementDecisionStatus
 from gitops_dsf.reconciler.moves.deletion import Blocked, ObservedPlacement, complete_decision
@@ -27,7 +27,7 @@ def name_on(cluster: str) -> str:
     return f"web-{cluster}"
 
 
-def copy(cluster: str, **fields: Any) -> Application:
+def copy(cluster: str, **fields: Any) -> ArgoApplication:
     made = {
         "name": name_on(cluster),
         "uid": f"uid-{cluster}",
@@ -36,14 +36,14 @@ def copy(cluster: str, **fields: Any) -> Application:
         "application": "web",
         "prunes": True,
     }
-    return Application(**{**made, "cluster": cluster, **GOOD, **fields})
+    return ArgoApplication(**{**made, "cluster": cluster, **GOOD, **fields})
 
 
-def copies(clusters: str) -> tuple[Application, ...]:
+def copies(clusters: str) -> tuple[ArgoApplication, ...]:
     return tuple(map(copy, clusters))
 
 
-def state(decided: str, *copies: Application, **fields: Any) -> MoveState:
+def state(decided: str, *copies: ArgoApplication, **fields: Any) -> MoveState:
     made = {
         "asked_for": None,
         "unreachable": frozenset[str](),
@@ -282,13 +282,13 @@ def situations(draw: st.DrawFn) -> MoveState:
     )
 
 
-def deleted(found: MoveState) -> Application | None:
+def deleted(found: MoveState) -> ArgoApplication | None:
     chosen = [verdict.copy for verdict in evaluate(found) if verdict.action is Action.DELETE]
     assert len(chosen) <= 1
     return chosen[0] if chosen else None
 
 
-def healthy(copies: tuple[Application, ...], unreachable: frozenset[str]) -> int:
+def healthy(copies: tuple[ArgoApplication, ...], unreachable: frozenset[str]) -> int:
     return sum(
         1
         for item in copies

@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 from gitops_dsf.hub.application_sets import ApplicationSet
-from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applications import ArgoApplication
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
@@ -58,8 +58,8 @@ def cluster(name: str) -> ManagedCluster:
     return ManagedCluster(metadata=Metadata(name=name))
 
 
-def healthy_copy(name: str) -> Application:
-    return Application(
+def healthy_copy(name: str) -> ArgoApplication:
+    return ArgoApplication(
         name=f"{name}-c2",
         uid=f"copy-{name}-c2",
         cluster="c2",
