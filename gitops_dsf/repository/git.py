@@ -24,7 +24,7 @@ SHORT: Final = 10
 _SET_FOR_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """Variables that git sets for its hooks. They would override the folder that was named."""
 
-_FOUND: Final = re.compile(rb"([0-9a-f]+) \w+ ([0-9]+)\n")
+_FOUND: Final = re.compile(rb"([0-9a-f]+) (\w+) ([0-9]+)\n")
 """The line of `git cat-file --batch` before the content of an object: its name, kind and size."""
 
 
@@ -80,6 +80,8 @@ class Object(NamedTuple):
 
     name: str
     """The hash by which git knows it."""
+    kind: str
+    """blob, tree, commit or tag."""
     content: bytes
 
 
@@ -91,7 +93,10 @@ class Objects:
         self._ended_with = ended_with
 
     def find(self, name: bytes) -> Object | None:
-        """The object that a line names; None if there is none. Raises RevisionError."""
+        """The object of this name; None if there is none. Raises RevisionError."""
+        # Each question is a line, so no object has a name of two.
+        if b"\n" in name:
+            return None
         # One question at a time: no pipe fills up, and one object is in memory.
         try:
             # Past the buffer, which would be written again when the pipe is closed.
@@ -105,11 +110,11 @@ class Objects:
         found = _FOUND.fullmatch(answer)
         if found is None:
             return None
-        content = self._answers.read(int(found[2]))
+        content = self._answers.read(int(found[3]))
         # A line break ends the answer.
         if not self._answers.read(1):
             raise self._failure()
-        return Object(found[1].decode(), content)
+        return Object(found[1].decode(), found[2].decode(), content)
 
     @cached_property
     def _process(self) -> subprocess.Popen[bytes]:
@@ -166,7 +171,7 @@ class Repository:
     @contextmanager
     def reading(self) -> Iterator["Repository"]:
         """Context manager for this repository with one process of git for all its objects."""
-        with self._reader() as objects:
+        with self.reader() as objects:
             yield replace(self, objects=objects)
 
     def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
@@ -215,12 +220,13 @@ class Repository:
 
         Attributes of git change nothing in it. Raises RevisionError.
         """
-        with self._reader() as reader:
+        with self.reader() as reader:
             for name in objects:
                 found = reader.find(name.encode())
                 yield None if found is None else found.content
 
-    def _reader(self) -> AbstractContextManager[Objects]:
+    def reader(self) -> AbstractContextManager[Objects]:
+        """Context manager for the process that reads objects: that of `reading`, or a new one."""
         if self.objects is not None:
             return nullcontext(self.objects)
         return _objects_of(self.directory)
@@ -288,11 +294,10 @@ class Repository:
         Raises RevisionError outside a repository.
         """
         # A revision comes from the command line. It may begin like an option, and git looks for
-        # none in its input, of which each line is a revision. ^{commit} makes a tag the commit
-        # that it names.
-        lines = [f"{revision}^{{commit}}".replace("\n", " ") for revision in revisions]
-        with self._reader() as reader:
-            found = [reader.find(os.fsencode(line)) for line in lines]
+        # none in its input. ^{commit} makes a tag the commit that it names.
+        names = [os.fsencode(f"{revision}^{{commit}}") for revision in revisions]
+        with self.reader() as reader:
+            found = [reader.find(name) for name in names]
         return [None if commit is None else commit.name for commit in found]
 
 
