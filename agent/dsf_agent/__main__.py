@@ -1,4 +1,4 @@
-"""``python -m dsf_agent``."""
+"""The entry point of ``python -m dsf_agent``."""
 
 import sys
 

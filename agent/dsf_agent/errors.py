@@ -53,7 +53,10 @@ class AgentError(Exception):
         stage: Stage = "score",
         scored: ScoredReason | None = None,
     ) -> None:
-        """``scored`` is for failures that reason and stage alone do not tell apart."""
+        """Takes the text and the reason.
+
+        ``scored`` is for failures whose reason and stage alone are ambiguous.
+        """
         super().__init__(message)
         self.reason = reason
         self._scored = scored

@@ -1,4 +1,4 @@
-"""The command line.
+"""The command line of the agent.
 
 Exit codes: 0 after SIGTERM or a good check, 1 after a failure, 2 for wrong usage.
 """

@@ -47,7 +47,7 @@ class AgentMetrics:
     """
 
     def __init__(self, *, cluster: str) -> None:
-        # A *_created series per counter would make every scrape larger, and nobody uses it.
+        # A *_created series per counter would make every scrape larger, and has no use here.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
         self.samples: dict[str, list[bytes]] = {}
@@ -179,7 +179,8 @@ class AgentMetrics:
     def forget(self, score_name: str) -> None:
         """Removes all series of a scorer."""
         self.samples.pop(score_name, None)
-        # By a private name: prometheus_client has no other way to learn the labels of a metric.
+        # The attribute is private: prometheus_client has no other way to learn the labels of a
+        # metric.
         for metric in (*vars(self).values(), *self.seconds.values()):
             if isinstance(metric, Counter | Gauge | Histogram) and SCORER in metric._labelnames:  # noqa: SLF001
                 metric.remove_by_labels({SCORER: score_name})

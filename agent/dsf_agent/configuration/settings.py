@@ -1,7 +1,9 @@
 """Flags and environment variables, read once into frozen Settings.
 
-A flag overrides its environment variable, and an empty variable counts as not set. Every mistake is
-a SettingsError that says what to write instead.
+A flag overrides its environment variable, and an empty variable counts as not set. Guaranteed:
+every mistake is a SettingsError that says what to write instead, and it is raised before anything
+starts. Not guaranteed: that a file or an address in the settings exists; each is used later by the
+part that needs it.
 """
 
 import argparse
@@ -17,7 +19,7 @@ from dsf_runtime.access import runs_in_pod
 from dsf_wire.constants import AGENT_NAMESPACE, CONFIGMAP_KEY
 
 HUB_SCORER: Final = "hub"
-"""What the hub scorer has in place of a cluster's name, in its own metrics."""
+"""The word that the hub scorer has in place of a cluster's name, in its own metrics."""
 MAX_CLUSTER_NAME: Final = 253
 _CLUSTER_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 """An RFC 1123 subdomain, as Kubernetes asks for."""
@@ -26,7 +28,7 @@ SERVICE_ACCOUNT_TOKEN: Final = "/var/run/secrets/kubernetes.io/serviceaccount/to
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """Where to listen. An empty host means all interfaces, port 0 a free port."""
+    """An address to listen on. An empty host means all interfaces, port 0 a free port."""
 
     host: str
     port: int
@@ -37,11 +39,11 @@ class Waits:
     """Delays in seconds that no flag sets. Tests choose shorter ones."""
 
     poll: float = 1
-    """Between two looks at the files of the configuration."""
+    """The time between two looks at the files of the configuration."""
     prune: float = 10
-    """How long a file must be unchanged before scores of removed scorers go."""
+    """The time for which a file must be unchanged before scores of removed scorers are deleted."""
     grace: float = 3
-    """To finish running work after SIGTERM."""
+    """The time to finish running work after SIGTERM."""
     hub: float = 15
     """Longest call of an API server."""
 
@@ -58,7 +60,7 @@ class AgentSettings:
     clusters_file: Path | None
     """None for an agent."""
     cluster: str
-    """For the hub scorer HUB_SCORER."""
+    """The name of the cluster. For the hub scorer it is HUB_SCORER."""
     publish_dir: Path | None
     """None means that scores are published to the hub."""
     hub_kubeconfig: Path | None
@@ -79,7 +81,7 @@ class AgentSettings:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Those of the configuration. The hub scorer has two."""
+        """The files of the configuration. The hub scorer has two."""
         summaries = self.config_dir / CONFIGMAP_KEY
         return (summaries,) if self.clusters_file is None else (summaries, self.clusters_file)
 
@@ -90,7 +92,7 @@ class _Flag(NamedTuple):
     default: str
     text: str
     shown: str = ""
-    """What the help says in place of the default."""
+    """The text that the help has in place of the default."""
 
     @property
     def variable(self) -> str:
@@ -315,7 +317,7 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> AgentSettings
 
 
 class _ScoreDestination(NamedTuple):
-    """Where scores are published."""
+    """The destination of scores."""
 
     publish_dir: Path | None
     hub_kubeconfig: Path | None

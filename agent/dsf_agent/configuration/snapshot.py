@@ -1,6 +1,7 @@
-"""The file ``summaries`` as a Snapshot: scorers, mistakes, and which clusters a scorer scores.
+"""The file ``summaries`` as a Snapshot: scorers, mistakes, and the clusters that a scorer scores.
 
-Pure.
+Pure. Guaranteed: an entry that cannot run is a mistake with its reason, and the others run. Not
+guaranteed: that an entry works. Secrets, CAs and peers are known only when a cycle runs.
 """
 
 import hashlib
@@ -87,7 +88,7 @@ def publishes(scorer: ScorerSummary) -> bool:
 
 
 def key_of(cluster: str, name: str) -> str:
-    """How an AddOnPlacementScore of a cluster is called beside those of other clusters."""
+    """The key of an AddOnPlacementScore among those of all clusters."""
     return f"{cluster}/{name}"
 
 
@@ -136,7 +137,7 @@ def parse(content: bytes, clusters: bytes | None = None) -> ConfigurationSnapsho
 
 
 def _place_fault(scorer: ScorerSummary, *, on_hub: bool) -> str | None:
-    """Why this process does not run the entry, or None."""
+    """The reason why this process does not run the entry, or None."""
     if scorer.on_hub and not on_hub:
         return "runsOn is Hub: the hub scorer runs this entry, and no agent"
     if not on_hub:
@@ -152,7 +153,7 @@ def _place_fault(scorer: ScorerSummary, *, on_hub: bool) -> str | None:
 
 
 def _fault(scorer: ScorerSummary) -> str | None:
-    """Why a well-formed entry cannot run, or None."""
+    """The reason why a well-formed entry cannot run, or None."""
     if not 1 <= scorer.scoring_interval <= MAX_SECONDS:
         return (
             f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs,"
@@ -200,7 +201,7 @@ def _fault(scorer: ScorerSummary) -> str | None:
 
 
 def _scoring_fault(scorer: ScorerSummary) -> str | None:
-    """Why nothing can score the series, or None."""
+    """The reason why the series cannot be scored, or None."""
     kind = scorer.scoring_type or SCORED_BY_API
     if kind not in {SCORED_BY_API, SCORED_BY_QUERY}:
         return f"scoringType {kind!r} is not one of {SCORED_BY_API}, {SCORED_BY_QUERY}"
@@ -212,7 +213,7 @@ def _scoring_fault(scorer: ScorerSummary) -> str | None:
 
 
 def _default_fault(scorer: ScorerSummary) -> str | None:
-    """Why the default score cannot be published, or None."""
+    """The reason why the default score cannot be published, or None."""
     if scorer.default_score is None:
         return None
     if not stage.has_series(scorer):

@@ -1,8 +1,8 @@
 """Follows the mounted file ``summaries``, and the file of clusters of the hub scorer.
 
-Every state of the files is reported once: a configuration, or why they cannot be used. While they
-cannot be used, the last good configuration stays active. That is up to the receiver; this module
-only reads.
+Every state of the files is reported once: a configuration, or the reason why they cannot be used.
+While they cannot be used, the last good configuration stays active. The receiver does that; this
+module only reads.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ MAX_BYTES: Final = 4 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class UnusableFile:
-    """Why the file cannot be used: a short reason for metrics, and a text."""
+    """The reason why the file cannot be used: a short word for metrics, and a text."""
 
     reason: str
     text: str
@@ -47,7 +47,7 @@ class Watcher:
     poll_seconds: float
     emit: Callable[[Observation], Awaitable[None]]
     _contents: list[Content] = field(init=False, default_factory=list)
-    """What the last read gave."""
+    """The contents of the last read."""
 
     async def run(self) -> None:
         """Runs until it is cancelled."""
@@ -61,7 +61,7 @@ class Watcher:
             await asyncio.sleep(self.poll_seconds)
 
     def _changed(self) -> Observation | None:
-        """What the files say, or None if they did not change since the last read. Blocking."""
+        """The new contents, or None if they did not change since the last read. Blocking."""
         contents = [_content(file) for file in self.files]
         # Also a file that cannot be used is one state, which is reported and counted once.
         if contents == self._contents:

@@ -20,8 +20,8 @@ ETCD_TOO_LARGE: Final = (
     "etcdserver: request is too large",
     "trying to send message larger than max",
 )
-"""What the API server says, with status 500, of objects that are too large for etcd or its client.
-"""
+"""The answers of the API server, with status 500, for objects that are too large for etcd or its
+client."""
 
 T = TypeVar("T")
 
@@ -78,7 +78,8 @@ def reason_of(error: ApiError) -> Reason:
         return kind_reason(error.kind)
     if error.status in {400, 422}:
         return Reason.INVALID_OBJECT
-    # By the text: the status is that of a failure of the server, which trying again would mend.
+    # The text decides: the status is that of a failure of the server, which trying again would
+    # mend.
     if any(text in str(error) for text in ETCD_TOO_LARGE):
         return Reason.TOO_LARGE
     return status_reason(error.status)

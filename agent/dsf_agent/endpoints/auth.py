@@ -1,4 +1,4 @@
-"""What one endpoint of a scorer needs besides its URL: credentials, a CA, a client certificate.
+"""Authentication of one endpoint of a scorer: credentials, a CA, a client certificate.
 
 Pure.
 """
@@ -11,7 +11,7 @@ from dsf_wire.summary import ClientCertificate, ConfigMapRef, OAuth2, ScorerSumm
 
 @dataclass(frozen=True, kw_only=True)
 class RequestAuth:
-    """What one endpoint needs, all optional."""
+    """The authentication of one endpoint. All parts are optional."""
 
     secret_name: str = ""
     """Secret with a bearer token."""
@@ -49,7 +49,7 @@ class RequestAuth:
 
 
 def source_auth(scorer: ScorerSummary) -> RequestAuth:
-    """What the metric source of a scorer needs."""
+    """The authentication for the metric source of a scorer."""
     auth = _auth(
         scorer.source_endpoint_auth_name,
         scorer.source_endpoint_auth_key,
@@ -60,7 +60,7 @@ def source_auth(scorer: ScorerSummary) -> RequestAuth:
 
 
 def scoring_auth(scorer: ScorerSummary) -> RequestAuth:
-    """What the scoring API of a scorer needs."""
+    """The authentication for the scoring API of a scorer."""
     return _auth(
         scorer.scoring_endpoint_auth_name,
         scorer.scoring_endpoint_auth_key,

@@ -7,8 +7,8 @@ No deadlock is possible, because no cycle waits while it has a reservation: one 
 not fit drops everything, and starts again when there is room for more. This is not a failure of the
 scorer, so it does not count towards a time-out.
 
-Not limited: answers of up to 1 MB, of which each scorer may have one, and what a cycle computes
-from its answer.
+Not limited: answers of up to 1 MB, of which each scorer may have one, and the values that a cycle
+computes from its answer.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Budget:
         """Bytes of the texts that scorers keep until their next cycle, without those that keep few.
         """
         self._turn = asyncio.Lock()
-        """Of those that wait for a known number of bytes, the first one holds it."""
+        """The turn of those that wait for a known number of bytes: the first one holds it."""
         self.released = asyncio.Event()
 
     def reservation(self) -> "Reservation":

@@ -1,8 +1,8 @@
 """The headers that an endpoint needs: tokens, basic authentication, and others.
 
 The values come from Secrets, the pod's own token, or a token server (OAuth 2.0 client credentials).
-All is kept for a while, and read or asked for again when the endpoint refused it. Messages name the
-Secret and the key, but never contain their values.
+They are kept for a while, and read or requested again when the endpoint refused them. Messages name
+the Secret and the key, but never contain their values.
 """
 
 import asyncio
@@ -35,12 +35,12 @@ Returns the body of a good answer, or raises TokenError.
 
 @dataclass(frozen=True, kw_only=True)
 class SentCredentials:
-    """What is added to each request, and the secrets in it, which messages must not contain."""
+    """The headers of each request, and the secrets in them, which messages must not contain."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     number: int = 0
-    """How many objects had been read before."""
+    """The number of objects that had been read before."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -55,7 +55,8 @@ class EndpointCredentials:
     ask: AskTokenServer
     wall: Callable[[], float] = time.time
     forgotten: Callable[[ssl.SSLContext], None] = lambda _context: None
-    """Called with a TLS context that nobody needs any more, to close its connections."""
+    """A function that is called with a TLS context that is no longer needed, to close its
+    connections."""
     _objects: KeptObjects = field(init=False)
     _contexts: TlsContexts = field(init=False)
     _tokens: AccessTokens = field(init=False, default_factory=AccessTokens)
@@ -81,7 +82,7 @@ class EndpointCredentials:
     async def sent(
         self, auth: RequestAuth, *, refused: SentCredentials | None = None
     ) -> SentCredentials:
-        """What is added to each request. Raises AgentError.
+        """The headers of each request. Raises AgentError.
 
         ``refused`` got 401: its secrets are read again, and a token server is asked for another
         token.

@@ -107,7 +107,10 @@ def refusal(answer: PeerAnswer, *, url: str) -> AgentError:
 
 
 def url_fault(field: str, url: str) -> str | None:
-    """Why nothing can be sent to this URL, or None. ``field`` is the key of the configuration."""
+    """The reason why nothing can be sent to this URL, or None.
+
+    ``field`` is the key of the configuration.
+    """
     return None if is_web_url(url) else f"{field} {display(url)!r} is not an http or https URL"
 
 

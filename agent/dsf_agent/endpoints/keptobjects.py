@@ -40,7 +40,7 @@ SecretValues = tuple[str, ...]
 
 
 class SecretForm(Enum):
-    """What a key of a Secret holds. The value is the word for it in messages."""
+    """The form of the value in a key of a Secret. The value is the word for it in messages."""
 
     TOKEN = "token"  # noqa: S105 - a word of messages, not a token
     HEADER = "value of a header"
@@ -69,7 +69,7 @@ class _KeptObject:
 
     data: Mapping[str, Any]
     number: int
-    """How many objects had been read before, to tell what was read after a refusal."""
+    """The number of objects that had been read before, to recognise those read after a refusal."""
     until: float
     """Monotonic time at which it is read again."""
     stale: bool = False
@@ -84,10 +84,8 @@ class KeptObjects:
         self._kept: dict[tuple[str, str], _KeptObject] = {}
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
         self.reads = 0
-        """How many objects were read.
-
-        A read with ``after`` of this number does not use a kept value.
-        """
+        """The number of objects that were read. A read with ``after`` of this number does not use a
+        kept value."""
 
     def keep_only(self, places: Collection[tuple[str, str]]) -> None:
         """Forgets all other objects.

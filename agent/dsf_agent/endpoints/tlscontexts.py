@@ -33,9 +33,9 @@ class TlsContexts:
         wall: Callable[[], float],
         forgotten: Callable[[ssl.SSLContext], None],
     ) -> None:
-        """Keeps contexts until nobody needs them.
+        """Keeps contexts until they are no longer needed.
 
-        ``forgotten`` is called with a context that nobody needs any more, to close its connections.
+        ``forgotten`` is called with a context that is no longer needed, to close its connections.
         """
         self._objects = objects
         self._wall = wall
@@ -43,7 +43,7 @@ class TlsContexts:
         self._contexts: dict[_Key, tuple[str, ssl.SSLContext]] = {}
         """The digest of the texts of each context, and the context."""
         self._ends: dict[ClientCertificate, float] = {}
-        """When client certificates expire (Unix time)."""
+        """The times when client certificates expire (Unix time)."""
 
     def keep_only(self, auths: Collection[RequestAuth]) -> None:
         """Forgets what none of these endpoints needs."""
@@ -136,7 +136,7 @@ def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Secr
     try:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "pair.pem")
-            # The rights come before the content, so that nobody else can read it meanwhile.
+            # The rights come before the content, so that no other user can read it meanwhile.
             path.touch(mode=0o600)
             path.write_text("\n".join(pair))
             # Without a password OpenSSL would ask for one on the terminal.
@@ -151,7 +151,7 @@ def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Secr
 
 
 def _end(path: Path) -> float:
-    """When the certificate in a file expires; infinity if that is not known."""
+    """The time when the certificate in a file expires; infinity if it is unknown."""
     try:
         # The name is private, and nothing public reads a certificate. Without it messages say less.
         decoded = ssl._ssl._test_decode_cert(str(path))  # type: ignore[attr-defined]  # noqa: SLF001
@@ -161,7 +161,7 @@ def _end(path: Path) -> float:
 
 
 def _pair_fault(certificate: ClientCertificate, pair: SecretValues, error: Exception) -> str:
-    """Why a certificate and its private key cannot be used."""
+    """The reason why a certificate and its private key cannot be used."""
     certificate_key = certificate.certificate_key
     private_key_key = certificate.private_key_key
     if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":

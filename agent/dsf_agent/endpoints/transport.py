@@ -39,10 +39,8 @@ class CallLimits:
 
     connect_seconds: float = 10.0
     total_seconds: float
-    """From the first byte of the request to the last byte of the answer.
-
-    The upstream agent uses 30 s too.
-    """
+    """The time limit from the first byte of the request to the last byte of the answer. The
+    upstream agent uses 30 s too."""
     answer_bytes: int
     """Largest answer of a source.
 
@@ -78,7 +76,7 @@ class PeerAnswer:
     status: int
     chunks: list[bytes]
     location: str = ""
-    """Where a redirect points to."""
+    """The target of a redirect."""
     retry_after: float | None = None
     """Seconds that the peer asks us to wait."""
 
@@ -111,7 +109,7 @@ class OriginLimit:
     def __init__(self, *, per_origin: int) -> None:
         self._per_origin = per_origin
         self._origins: WeakValueDictionary[str, _Origin] = WeakValueDictionary()
-        """Those that somebody uses or waits for."""
+        """Origins that are used or waited for."""
 
     @asynccontextmanager
     async def slot(self, name: str, *, unresponsive: bool = False) -> AsyncIterator[None]:

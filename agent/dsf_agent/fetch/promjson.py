@@ -2,6 +2,9 @@
 
 A large matrix is not decoded, but checked in pieces, and its bytes are sent on to the scoring API.
 Samples of a vector become series with one point.
+
+Guaranteed: an answer that is not of this API is an AgentError with its reason. Not guaranteed: that
+the samples of a large matrix are numbers; they are passed on as text.
 """
 
 import asyncio
@@ -29,7 +32,8 @@ MAX_OBJECTS: Final = 400_000
 
 _RESULT: Final = b'"result":['
 _SEAM: Final = b'},{"metric":'
-"""Between two series of a matrix. It cannot occur in a JSON string, where quotes are escaped."""
+"""The text between two series of a matrix. It cannot occur in a JSON string, where quotes are
+escaped."""
 _HEAD_LIMIT: Final = 512
 """Bytes before the first series."""
 _ERROR_TYPES: Final = {
@@ -54,7 +58,7 @@ class SeriesText:
     size: int = 0
     warnings: tuple[str, ...] = ()
     lost: str = ""
-    """What the source says of missing data; empty if it says nothing."""
+    """The source's message about missing data; empty if there is none."""
 
 
 class _MatrixSeries(msgspec.Struct, gc=False):
@@ -79,7 +83,7 @@ _SAMPLES: Final = msgspec.json.Decoder(list[_VectorSample])
 
 
 class QueryFailure(NamedTuple):
-    """Why a query failed, as the metric source says."""
+    """The reason why a query failed, in the words of the metric source."""
 
     reason: Reason
     text: str

@@ -1,7 +1,7 @@
 """The stage ``fetch``: queries a source with Prometheus' HTTP API, or the agent's own cluster.
 
 It gives all series of all queries, or raises AgentError. Not guaranteed: that the source has all
-data; what it says of missing data is a warning, or a failure where the scorer asks for that
+data; its message about missing data is a warning, or a failure where the scorer asks for that
 (``onPartial``).
 """
 
@@ -38,7 +38,7 @@ NONE: Final = "None"
 
 
 def window_end(now: float, *, step: int) -> int:
-    """Where a range ends. With a small step it is a multiple, so that caches can answer."""
+    """The end of a range. With a small step it is a multiple, so that caches can answer."""
     end = int(now)
     return end - end % step if step <= MAX_ALIGNED_STEP else end
 
@@ -136,9 +136,9 @@ class Fetch:
             await _end(tasks)
 
     async def _one_of_several(self, index: int, *, now: float) -> SeriesText:
-        """As ``_one``, with another error.
+        """Queries as ``_one`` does, with another error.
 
-        The first one refers to its task, which would keep what was read.
+        The first one refers to its task, which would keep the data that was read.
         """
         try:
             return await self._one(index, now=now)
@@ -223,14 +223,14 @@ async def _end(tasks: list[asyncio.Task[SeriesText]]) -> None:
 
 
 def _instant(scorer: ScorerSummary) -> bool:
-    # The present value of each series is its score, so nobody would read the points before it.
+    # The present value of each series is its score, so the points before it are not read.
     if scorer.scored_by_query:
         return True
     return urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")
 
 
 def _measures_fault(scorer: ScorerSummary) -> str | None:
-    """Why the query names no measures, or None."""
+    """The reason why the query names no measures, or None."""
     try:
         selections = measures.select(scorer.source_query)
     except measures.MeasureError as error:
@@ -246,7 +246,7 @@ def has_series(scorer: ScorerSummary) -> bool:
 
 
 def fault(scorer: ScorerSummary) -> str | None:
-    """Why the source of this entry cannot be used, or None."""
+    """The reason why the source of this entry cannot be used, or None."""
     match _kind(scorer):
         case "Prometheus":
             return _prometheus_fault(scorer)

@@ -1,6 +1,11 @@
 """Follows nodes, pods and devices of the agent's own cluster while a scorer needs them.
 
-Scorers that run are told of changes.
+Informers of a resource run only while a scorer measures it. They notify the triggers of running
+scorers of changes.
+
+Guaranteed: values come from complete lists; while a list may be outdated, a cycle fails with the
+reason. Not guaranteed: that nodes, pods and usage are of one moment, because each has its own list,
+and usage is reused for some seconds.
 """
 
 import asyncio
@@ -35,12 +40,13 @@ from dsf_wire.summary import ScorerSummary
 RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 """Completed pods are left out by the API server."""
 GATHER_SECONDS: Final = 0.2
-"""How long a change of a pod may wait for others. A large cluster changes many pods in each second.
-"""
+"""The time for which a change of a pod may wait for others. A large cluster changes many pods in
+each second."""
 RESTART_SECONDS: Final = 30.0
 """Pause after a bug in the agent ended the informers."""
 USAGE_SECONDS: Final = 15.0
-"""How long an answer of metrics.k8s.io is used. metrics-server measures every 15 s by default."""
+"""The time for which an answer of metrics.k8s.io is used. metrics-server measures every 15 s by
+default."""
 USAGE_PATH: Final = f"/apis/{METRICS_API}/v1beta1/nodes"
 DEVICES_PATH: Final = f"/apis/{DEVICES_API}/v1"
 
@@ -61,9 +67,10 @@ class _Following(Generic[T]):
 
 
 class _Counts(Generic[T]):
-    """What is counted from some resources, by informers that run while they are needed.
+    """Counts from some resources, by informers that run while they are needed.
 
-    ``what`` names them in messages. ``count`` makes new informers, and what they count.
+    ``what`` names them in messages. ``count`` makes new informers, and the object that they count
+    into.
     """
 
     def __init__(self, *, what: str, count: Callable[[AgentApiServer], _Following[T]]) -> None:
@@ -87,7 +94,7 @@ class _Counts(Generic[T]):
             self._task = asyncio.create_task(run, name=f"follow {self._what}")
 
     async def ready(self, *, wait_seconds: float) -> T:
-        """What is counted from complete lists. Raises AgentError."""
+        """The counts from complete lists. Raises AgentError."""
         following = self._following
         if following is None:
             raise AgentError(f"{self._what} are not followed at the moment", reason=Reason.INTERNAL)
@@ -125,7 +132,7 @@ class _Counts(Generic[T]):
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.sleep(RESTART_SECONDS)
-            # New totals, too: nobody knows which changes the old ones lack.
+            # New totals are made as well: it is unknown which changes the old ones lack.
             following = self._count(server)
             self._following = following
 
@@ -138,9 +145,9 @@ class ClusterInformers:
 
     def __init__(self, *, server: AgentApiServer | None, wait_seconds: float) -> None:
         self._triggers: WeakSet[Trigger] = WeakSet()
-        """Those of the scorers that run."""
+        """The triggers of the scorers that run."""
         self._of_devices: WeakSet[Trigger] = WeakSet()
-        """Those of the scorers that measure devices."""
+        """The triggers of the scorers that measure devices."""
         self._server = server
         self._wait_seconds = wait_seconds
         self._totals = _Counts(what="nodes and pods", count=self._count_pods)
@@ -151,7 +158,7 @@ class ClusterInformers:
         self._usage_lock = asyncio.Lock()
 
     def trigger(self, scorer: ScorerSummary) -> Trigger:
-        """A new trigger, which is told of changes while somebody has it."""
+        """A new trigger, which is notified of changes as long as it is referenced."""
         trigger = Trigger()
         self._triggers.add(trigger)
         if _measures_devices(scorer):

@@ -1,4 +1,4 @@
-"""Devices of dynamic resource allocation (DRA): what drivers offer, and what claims were given.
+"""Devices of dynamic resource allocation (DRA): those that drivers offer, and those of claims.
 
 The rules are those of the scheduler (k8s.io/dynamic-resource-allocation v0.37.2,
 structured/internal/stable) and of ResourcePoolStatusRequest (Kubernetes 1.37,
@@ -41,11 +41,9 @@ ANY_NODE: Final = ""
 NO_NODE: Final = "?"
 """The node of devices when it is not known which nodes reach them. No node has this name."""
 HOLD_SECONDS: Final = 60.0
-"""How long the last complete state of a pool counts while a driver replaces its ResourceSlices.
-
-A driver writes them one after another, which takes seconds. Without it a fleet would leave a
-cluster because a driver changes a label of its GPUs.
-"""
+"""The time for which the last complete state of a pool counts while a driver replaces its
+ResourceSlices. A driver writes them one after another, which takes seconds. Without it a fleet
+would leave a cluster because a driver changes a label of its GPUs."""
 
 
 class Device(msgspec.Struct, frozen=True, gc=False):
@@ -63,7 +61,7 @@ class ResourceSlice(msgspec.Struct, frozen=True, gc=False):
     pool: PoolId
     generation: int
     slices: int
-    """How many ResourceSlices the pool has at this generation."""
+    """The number of ResourceSlices that the pool has at this generation."""
     node: str
     """NO_NODE also if each device has its own."""
     devices: tuple[Device, ...]
@@ -75,14 +73,14 @@ class _Counter(msgspec.Struct, gc=False):
 
 
 class _Consumption(msgspec.Struct, gc=False, rename="camel"):
-    """What a device consumes of a set of counters."""
+    """The counters of a set that a device consumes."""
 
     counter_set: str = ""
     counters: dict[str, _Counter] | None = None
 
 
 class _CounterSet(_Consumption, gc=False):
-    """What a pool has of it. There the name of the set has another key."""
+    """The counters that a pool has of a set. There the name of the set has another key."""
 
     counter_set: str = msgspec.field(default="", name="name")
 
@@ -92,11 +90,11 @@ class _DeviceTaint(msgspec.Struct, gc=False):
 
 
 class _NodeSelector(msgspec.Struct, gc=False):
-    """Only whether there is one."""
+    """A node selector, of which only its presence is read."""
 
 
 class _Reach(msgspec.Struct, gc=False, rename="camel"):
-    """Which nodes reach a device, or all devices of a slice."""
+    """The nodes that reach a device, or all devices of a slice."""
 
     node_name: str | None = None
     all_nodes: bool | None = None
@@ -217,7 +215,7 @@ def _amounts(sets: Iterable[_Consumption]) -> CounterAmounts:
 
 @dataclass(slots=True)
 class DeviceCounts:
-    """How many devices there are, of one driver on one node."""
+    """The number of devices of one driver on one node."""
 
     allocatable: int = 0
     allocated: int = 0
@@ -232,19 +230,19 @@ class DeviceCounts:
 
 
 CountsByNode = Mapping[str, DeviceCounts]
-"""By the name of the node, or ANY_NODE."""
+"""Counts by the name of the node, or ANY_NODE."""
 
 
 class DeviceTotals:
-    """The devices of each driver and node, and how many of them claims were given.
+    """The devices of each driver and node, and the number of those given to claims.
 
-    Pools are counted when somebody asks, because a cluster that starts changes each of them often.
+    Pools are counted on request, because a cluster that starts changes each of them often.
     """
 
     def __init__(self) -> None:
         self._slices: dict[PoolId, dict[str, ResourceSlice]] = {}
         self._given: Counter[DeviceId] = Counter()
-        """How many results of claims name a device."""
+        """The number of results of claims that name a device."""
         self._changed: set[PoolId] = set()
         """Pools that must be counted again."""
         self._complete: dict[PoolId, tuple[ResourceSlice, ...]] = {}
@@ -285,7 +283,8 @@ class DeviceTotals:
             self._count(pool, now=now)
         self._changed.clear()
         for pool, since in self._incomplete_since.items():
-            # Whether the driver died or is slow: the scheduler allocates nothing of such a pool.
+            # The driver may have died or be slow: in both cases the scheduler allocates nothing of
+            # such a pool.
             if now - since >= HOLD_SECONDS:
                 self._complete.pop(pool, None)
                 self._counts.pop(pool, None)

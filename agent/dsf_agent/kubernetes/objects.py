@@ -1,4 +1,4 @@
-"""What is kept of nodes, pods and usage. Everything else is skipped while an object is decoded.
+"""The fields that are kept of nodes, pods and usage. All others are skipped by the decoder.
 
 A cluster may have 5,000 nodes and 150,000 pods, so equal texts and amounts are kept once.
 """
@@ -16,7 +16,7 @@ from dsf_agent.kubernetes.requests import ObjectCondition, PodSpec, PodStatus, e
 Amounts = tuple[tuple[str, int], ...]
 """Resource names and billionths, sorted by name. Equal ones are one object in memory."""
 NodeUsage = Mapping[str, int]
-"""What metrics.k8s.io says about a node: billionths by resource."""
+"""The usage of a node in metrics.k8s.io: billionths by resource."""
 
 CONTROL_PLANE: Final = frozenset(
     {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}

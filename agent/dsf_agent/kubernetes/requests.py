@@ -1,4 +1,4 @@
-"""How much a pod requests, by the rules of Kubernetes' scheduler. Pure.
+"""The resources that a pod requests, by the rules of Kubernetes' scheduler. Pure.
 
 They are those of k8s.io/component-helpers/resource, function PodRequests, with the options that the
 scheduler sets (pkg/scheduler/framework/types.go, calculateResource):

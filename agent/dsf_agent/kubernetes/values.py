@@ -15,7 +15,7 @@ NATIVE: Final = frozenset({"cpu", "memory", "pods", "ephemeral-storage", "storag
 
 
 class Totals:
-    """What the pods of each node request together, and how many pods wait."""
+    """The total requests of the pods of each node, and the number of pods that wait."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
@@ -74,7 +74,7 @@ class _Amounts:
     available: int = 0
     used: int = 0
     measured: int = 0
-    """What is allocatable on nodes whose usage is known."""
+    """The allocatable amount on nodes whose usage is known."""
     has_usage: bool = False
 
     def add(self, allocatable: int, requested: int, used: int | None) -> None:
@@ -165,7 +165,7 @@ def _of_devices(
 ) -> list[MeasuredValue]:
     measure = selection.measure
     usable = {name for name, node in nodes.items() if node.usable}
-    # What several nodes reach is there as long as one of them is.
+    # A device that several nodes reach is there as long as one of them is.
     reachable = {*usable, ANY_NODE} if usable else usable
     value_of = _OF_DEVICES[measure.figure]
     measured: list[MeasuredValue] = []
@@ -197,7 +197,7 @@ def _sums(
     nodes = totals.nodes
     for name in names:
         node = nodes[name]
-        # What cannot run new pods offers nothing, whatever is free there.
+        # A node that cannot run new pods offers nothing, whatever is free there.
         if not node.usable:
             continue
         requested = totals.requested(name)

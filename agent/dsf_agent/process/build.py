@@ -42,7 +42,7 @@ from dsf_wire.summary import ScorerSummary
 
 
 class Adapters:
-    """What all scorers share. The publishing parts are None if nothing is published."""
+    """The parts that all scorers share. The publishing parts are None if nothing is published."""
 
     def __init__(self, settings: AgentSettings, *, wall: Callable[[], float] = time.time) -> None:
         """``wall``: Unix time. Delays follow the clock of the event loop."""

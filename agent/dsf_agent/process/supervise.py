@@ -26,12 +26,12 @@ from dsf_wire.summary import Problem
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS: Final = 10.0
-"""Between two collections. Each takes 1 to 3 ms, also with 50,000 results: the start-up is frozen.
-"""
+"""The time between two collections. Each takes 1 to 3 ms, also with 50,000 results: the start-up is
+frozen."""
 
 
 class Readiness(NamedTuple):
-    """What /readyz answers."""
+    """The answer of /readyz."""
 
     is_ready: bool
     detail: dict[str, Any]
@@ -48,7 +48,7 @@ class Supervisor:
         self._snapshot: ConfigurationSnapshot | None = None
         """The last configuration that could be used."""
         self._unusable: UnusableFile | None = UnusableFile(reason="missing", text="not read yet")
-        """Why the file cannot be used now; None if it can."""
+        """The reason why the file cannot be used now; None if it can."""
         self._stop = asyncio.Event()
         self._scheduler = Scheduler(
             make=adapters.worker,
@@ -176,7 +176,7 @@ class Supervisor:
         )
 
     def ready(self) -> Readiness:
-        """Whether a configuration was read, and what became of it and of each scorer."""
+        """Whether a configuration was read, with its state and that of each scorer."""
         snapshot = self._snapshot
         states = self._scheduler.states()
         scorers = []

@@ -50,14 +50,14 @@ class TriedItem(NamedTuple):
     cluster: str
     name: str
     raw_scores: tuple[float, ...]
-    """Of its results, in their order. There are none of a default score."""
+    """The raw scores of its results, in their order. A default score has none."""
     aggregate: float | None
     """The raw score that is mapped to the value; None for a default score."""
     value: int
 
 
 class TrialFailure(NamedTuple):
-    """Why the cycle gave no scores, as metrics and logs of the agent name it."""
+    """The reason why the cycle gave no scores, as metrics and logs of the agent name it."""
 
     stage: str
     reason: str
@@ -66,7 +66,7 @@ class TrialFailure(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TrialResult:
-    """What one cycle found."""
+    """The result of one cycle."""
 
     failure: TrialFailure | None = None
     series: int = 0
@@ -78,20 +78,20 @@ class TrialResult:
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Results that give no item, by reason."""
     first_dropped: str = ""
-    """Why the first of them was dropped; empty if the reason says all."""
+    """The reason why the first of them was dropped; empty if the short reason is enough."""
     warnings: tuple[str, ...] = ()
-    """What the source warns of."""
+    """The warnings of the source."""
     items: tuple[TriedItem, ...] = ()
-    """By cluster and name."""
+    """The items, by cluster and name."""
     unscored: tuple[str, ...] = ()
     """Clusters of scoring requests that failed, of a scorer on the hub."""
     unscored_because: str = ""
-    """Why the first of these requests failed."""
+    """The reason why the first of these requests failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceAccess:
-    """What the metric source wants to see, in place of the scorer's own credentials."""
+    """The credentials for the metric source, in place of the scorer's own ones."""
 
     token: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -237,7 +237,7 @@ class _Stages:
 
 
 def credentials_needed(scorer: ScorerSummary) -> tuple[str, ...]:
-    """What the scoring API needs and only the managed cluster has, such as ``Secret api-token``."""
+    """The credentials of the scoring API that only a managed cluster has: ``Secret api-token``."""
     if scorer.scored_by_query:
         return ()
     auth = scoring_auth(scorer)

@@ -1,4 +1,4 @@
-"""Writes why a scorer gives no scores: the condition `Scored`, where no write of scores carries it.
+"""Writes the condition `Scored`, the reason why a scorer has no scores, if no other write has it.
 
 Each write of scores has the condition True, at no cost. This module writes the rest: False when a
 scorer loses its scores, and True when it has them again and they are not due.
@@ -41,16 +41,16 @@ SPREAD_SECONDS: Final = 720.0
 PROMPT_SECONDS: Final = 5.0
 """The same right after an edit, and where there never was a score."""
 PROMPT_FOR_SECONDS: Final = 120.0
-"""How long a worker counts as just edited. Its first failures and retries fit in."""
+"""The time for which a worker counts as just edited. Its first failures and retries fit in."""
 BRIEF_SECONDS: Final = 20.0
 """A scorer that worked must fail for this time. The first retries come after 5 and 10 seconds."""
 MIN_INTERVAL_SECONDS: Final = 600.0
-"""Between two conditions of an object that changes its reason all the time."""
+"""The time between two conditions of an object that changes its reason all the time."""
 WRITES_PER_SECOND: Final = 10
-"""Of one process. The hub scorer may have thousands of clusters; scores have a rate of their own.
-"""
+"""The limit of one process. The hub scorer may have thousands of clusters; scores have a rate of
+their own."""
 BUSY_SECONDS: Final = 1.0
-"""Until the next look at an object whose scores are being written."""
+"""The time until the next look at an object whose scores are being written."""
 BACKOFF: Final = Backoff(first=30.0, ceiling=1800.0, jitter=0.3)
 """Pauses after failures. A condition is never urgent."""
 
@@ -85,8 +85,8 @@ class ConditionWriter:
         if score.removed:
             return
         if not score.known:
-            # What the hub has decides whether anything must be written, and how soon. If there are
-            # scores to write, the publisher reads it for them.
+            # The state of the hub decides whether a condition must be written, and how soon. If
+            # there are scores to write, the publisher reads it for them.
             if score.fault is not None and not self._queue.is_planned(score):
                 self._plan(score, NOW)
             return
@@ -147,7 +147,7 @@ class ConditionWriter:
             await self._write(score)
             score.condition_failures = 0
         except asyncio.CancelledError:
-            # Whether the request took effect is not known.
+            # It is unknown whether the request took effect.
             score.outdated = True
             raise
         except Exception as error:
@@ -189,13 +189,13 @@ class ConditionWriter:
             return True
         stored = score.stored_condition
         if condition.holds and stored is None:
-            # The next write of scores says so. An agent of an older version wrote the object, and
-            # after an upgrade of a fleet nobody needs a million writes more.
+            # The next write of scores has the condition. An agent of an older version wrote the
+            # object, and after an upgrade of a fleet a million more writes would be useless.
             return True
         return condition.same_as(stored) or condition.same_as(score.condition_written)
 
     def _due(self, score: ClusterScore) -> float:
-        """When the condition is due, in Unix seconds of the hub."""
+        """The time when the condition is due, in Unix seconds of the hub."""
         publication = score.publication
         now = self.wall()
         # Kept as monotonic time, because the hub's clock may not have been known yet.

@@ -42,10 +42,8 @@ class DirectoryStore:
         self._directory = directory
         self._cluster = cluster
         self._locks: dict[str, threading.Lock] = {}
-        """By object name.
-
-        A cancelled write goes on in its thread, and must not end after the next one.
-        """
+        """Locks by object name. A cancelled write goes on in its thread, and must not end after the
+        next one."""
 
     async def write(
         self,

@@ -1,7 +1,7 @@
 """A queue of items by the time at which they are due.
 
-Each item has at most one due time. A new one replaces the old one. Of items that are due at the
-same time the one with the lowest rank comes first, and of equal ranks the one that was planned
+Each item has at most one due time. A new one replaces the old one. Among items that are due at the
+same time, the one with the lowest rank comes first, and with equal ranks the one that was planned
 first.
 """
 
@@ -32,13 +32,13 @@ class _DueTime(Generic[T]):
 class DueQueue(Generic[T]):
     """Items with their due times, in Unix seconds of ``wall``.
 
-    Items are told apart by their identity.
+    Items are distinguished by their identity.
     """
 
     def __init__(self, *, wall: Callable[[], float]) -> None:
         self._wall = wall
         self._heap: list[_DueTime[T]] = []
-        """Also has times that were replaced. They are dropped when they are reached."""
+        """The due times, including replaced ones. Those are dropped when they are reached."""
         self._current: dict[int, _DueTime[T]] = {}
         """The one due time of each item, by the item's id. It keeps the item alive."""
         self._numbers = itertools.count()
@@ -46,7 +46,7 @@ class DueQueue(Generic[T]):
         """Set when the next due time may be earlier than the one that ``take`` waits for."""
 
     def __len__(self) -> int:
-        """How many due times are kept, replaced ones included."""
+        """The number of due times that are kept, replaced ones included."""
         return len(self._heap)
 
     def plan(self, item: T, *, at: float, rank: int) -> None:

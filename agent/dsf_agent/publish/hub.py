@@ -9,8 +9,8 @@ count them. So a take-over comes first: before the first apply our agent becomes
 whole status. After an apply it would be too late, because the hub would then record both programs
 as owners.
 
-Nothing is taken over from a program that may still be running: that is a conflict, until it has not
-written for an hour or somebody deleted the object.
+Guaranteed: nothing is taken over from a program that may still be running. That is a conflict,
+until it has not written for an hour or the object was deleted.
 
 Rights that it needs: get, list, create, patch and delete of addonplacementscores, and patch of
 their status.
@@ -43,17 +43,13 @@ TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 A row without its object has about 100 bytes; managedFields alone can have hundreds of kB.
 """
 CONDITION_REFUSED_SECONDS: Final = 3600.0
-"""How long conditions are left out after the hub refused one.
-
-Its admission policy comes from the fleet's repository, and may be older than this agent.
-"""
+"""The time for which conditions are left out after the hub refused one. Its admission policy comes
+from the fleet's repository, and may be older than this agent."""
 FEW_ITEMS: Final = 500
 """Items that are encoded without a thread: less than a millisecond."""
 POLICY_REFUSAL: Final = "ValidatingAdmissionPolicy"
-"""What the message of a refusal by an admission policy has (Kubernetes 1.37).
-
-A refusal for want of rights has the same status, 403, but says nothing of the condition.
-"""
+"""The text in the message of a refusal by an admission policy (Kubernetes 1.37). A refusal for want
+of rights has the same status, 403, but says nothing of the condition."""
 MAX_OBJECT_BYTES: Final = 1_500_000
 """Largest object to store, in bytes. etcd refuses requests above 1.5 MiB.
 
@@ -70,10 +66,10 @@ class _SeenVersion:
 
     version: str
     since: float
-    """When it was seen first (Unix seconds of the hub)."""
+    """The time when it was seen first (Unix seconds of the hub)."""
     changed: bool
-    """Whether another version was seen before it. If not, the last write may have been just before.
-    """
+    """Whether another version was seen before it. If not, the last write may have been just
+    before."""
 
 
 class _NotNeeded(Exception):  # noqa: N818 - a state, not a mistake
@@ -227,7 +223,7 @@ class HubStore:
         """See ScoreStore.list_owned. The values are always read."""
         del values
         listed = await self._server.call("GET", self._base, shape=HubObjectList, params=self._owned)
-        # What is not listed was deleted, or another program has taken it over.
+        # An object that is not listed was deleted, or another program has taken it over.
         self._exclusive &= {score_object.metadata.name for score_object in listed.items}
         for score_object in listed.items:
             self._note(score_object.metadata.name, exclusive=score_object.exclusive)
@@ -431,12 +427,12 @@ class HubStore:
         except AgentError as error:
             if error.reason is not Reason.NOT_FOUND:
                 raise
-        # Somebody deleted it since the last write. An apply of a subresource creates no object.
+        # The object was deleted since the last write. An apply of a subresource creates no object.
         await self._create(name, labels=labels, needed=needed)
         return await self._apply_status(name, body)
 
     async def _apply_status(self, name: str, body: bytes) -> ScoreObject:
-        # Without force another owner of an item is a conflict, which tells of it.
+        # Without force, another owner of an item is a conflict, which is reported.
         return await self._patch(f"{self._path(name)}/status", body, APPLY, force="false")
 
     async def _label(self, name: str, *, labels: Mapping[str, str]) -> ScoreObject:

@@ -1,4 +1,4 @@
-"""AddOnPlacementScores as JSON: the fields that the agent reads and writes, and who owns the items.
+"""AddOnPlacementScores as JSON: the fields that the agent reads and writes, and the items' owners.
 
 Pure.
 """
@@ -167,8 +167,8 @@ def status_body(
     status: dict[str, Any] = {}
     if condition is not None:
         status["conditions"] = [condition_body(condition)]
-    # What an apply does not name is removed if our agent applied it before. So an object that never
-    # had scores gets no empty list of them.
+    # A field that an apply does not name is removed if our agent applied it before. So an object
+    # that never had scores gets no empty list of them.
     if values or valid_until is not None:
         status["scores"] = [ScoreItem(name=item, value=value) for item, value in values.items()]
     if valid_until is not None:

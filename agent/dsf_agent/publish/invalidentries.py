@@ -1,10 +1,10 @@
-"""Tells the hub why an entry of the configuration cannot run, in the condition `Scored`.
+"""Reports on the hub why an entry of the configuration cannot run, in the condition `Scored`.
 
-Such an entry has no worker, so nothing else would say why there are no scores. Its scores of before
+Such an entry has no worker, so nothing else would say why there are no scores. Its earlier scores
 stay as they are, and expire.
 
-Not guaranteed: that the hub learns of an entry whose score name cannot be read or is not
-the name of an object. /readyz and the log of the process have it.
+Not guaranteed: that the hub learns of an entry whose score name cannot be read or is not the name
+of an object. /readyz and the log of the process have it.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ class InvalidEntries:
     clusters: Callable[[ScorerSummary], Iterable[str]]
     """The clusters that a scorer scores now."""
     _publications: dict[str, ScorePublication] = field(init=False, default_factory=dict)
-    """By name of the AddOnPlacementScore."""
+    """Publications by name of the AddOnPlacementScore."""
 
     def release(self, snapshot: ConfigurationSnapshot) -> None:
         """Forgets entries that can run now, went, or changed their name."""

@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 
 
 class Left(IntEnum):
-    """What one comparison with the hub left to do. The larger of two counts for both."""
+    """The work that one comparison with the hub left to do. The larger of two counts for both."""
 
     NOTHING = 0
     LATER = 1
@@ -147,7 +147,7 @@ class Pruner:
 
     @property
     def _quiet_seconds(self) -> float:
-        """How long the current file must be unchanged."""
+        """The time for which the current file must be unchanged."""
         empty = self._current is not None and self._current.empty
         return self.delay_seconds * EMPTY_FACTOR if empty else self.delay_seconds
 

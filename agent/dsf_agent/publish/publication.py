@@ -1,7 +1,10 @@
-"""What one scorer wants published: its scores of each cluster, and why a write of them failed.
+"""The publication of one scorer: the wanted scores of each cluster, and the errors of their writes.
 
 A worker offers scores here after each cycle. The `Publisher` decides when they are written. Only
 the newest scores are kept.
+
+Not guaranteed: that each result is written. Scores that are replaced before their write is due are
+never seen on the hub.
 """
 
 import logging
@@ -25,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoreFault:
-    """Why a scorer has no scores of a cluster now, for people on the hub."""
+    """The reason why a scorer has no scores of a cluster now, for people on the hub."""
 
     reason: ScoredReason
     message: str
@@ -54,25 +57,26 @@ class ClusterScore:
     """The values to publish; None while nothing may be written or renewed."""
     published: PublishedItems | None = None
     known: bool = False
-    """Whether ``published`` says what the hub has."""
+    """Whether ``published`` is the state of the hub."""
     failures: int = 0
     """Failed writes in a row."""
     cycle_fault: ScoreFault | None = None
-    """Why there are no scores to publish; None while there are, or nobody knows yet."""
+    """The reason why there are no scores to publish; None while there are, or if it is unknown
+    yet."""
     write_fault: ScoreFault | None = None
-    """Why the hub can never take the scores that are wanted; None after a write."""
+    """The reason why the hub can never take the wanted scores; None after a write."""
     changed: float = 0.0
     """Monotonic time at which the scorer lost its scores here, or had them again."""
     stored: StoredScores | None = None
     """The whole object as it was read or written last; None if there is none."""
     stored_at: float = 0.0
-    """When it was written (Unix seconds of the hub)."""
+    """The time when it was written (Unix seconds of the hub)."""
     outdated: bool = False
-    """Whether ``stored`` may not be what the hub has. Scores may be written all the same."""
+    """Whether ``stored`` may differ from the hub. Scores may be written anyway."""
     condition_written: ScoredCondition | None = None
     """The condition that the hub took last, also if it kept none."""
     condition_at: float = -math.inf
-    """When it was written (Unix seconds of the hub)."""
+    """The time when it was written (Unix seconds of the hub)."""
     condition_failures: int = 0
     """Failed writes of the condition in a row."""
     removed: bool = False
@@ -80,7 +84,7 @@ class ClusterScore:
 
     @property
     def fault(self) -> ScoreFault | None:
-        """Why there are no scores on the hub, or no newer ones."""
+        """The reason why there are no scores on the hub, or no newer ones."""
         return self.cycle_fault or self.write_fault
 
     @property
@@ -89,7 +93,7 @@ class ClusterScore:
         return None if self.stored is None else self.stored.condition
 
     def condition(self, *, now: float) -> ScoredCondition | None:
-        """What the condition should be; None while it is not known.
+        """The condition that should be there; None while it is unknown.
 
         ``now`` is the hub's time in Unix seconds.
         """
@@ -121,15 +125,15 @@ class ClusterScore:
         return True
 
     def wanted_now(self) -> Mapping[str, int] | None:
-        """What is wanted at this moment.
+        """The scores that are wanted at this moment.
 
-        It can change at each await, which type checkers do not see.
+        They can change at each await, which type checkers do not see.
         """
         return self.wanted
 
 
 class WritesScores(Protocol):
-    """What a publication needs of the publisher."""
+    """The part of the publisher that a publication needs."""
 
     def explained(self, score: ClusterScore) -> None:
         """Plans the write of the reason why there are no scores, or have been none."""
@@ -163,23 +167,23 @@ class ScorePublication:
     clusters: Callable[[], Iterable[str]]
     """The clusters that the scorer scores now."""
     rank: int
-    """Of writes that are due at the same time, those of the scorer with the lowest rank come first.
-    """
+    """The rank of the scorer. Among writes that are due at the same time, those with the lowest
+    rank come first."""
     edited: bool = False
     """Whether the scorer was edited just before, and the process did not just start."""
     began: float = field(init=False, default_factory=monotonic)
     name: str = field(init=False)
-    """Of the AddOnPlacementScores."""
+    """The name of the AddOnPlacementScores."""
     _scores: dict[str, ClusterScore] = field(init=False, default_factory=dict)
     _faults: dict[str, AgentError] = field(init=False, default_factory=dict)
-    """Why the last write of a cluster failed."""
+    """The reasons why the last write of each cluster failed."""
 
     def __post_init__(self) -> None:
         self.name = scorename.sanitise(self.scorer.score_name)
 
     @property
     def fault(self) -> AgentError | None:
-        """Why the last write of a cluster failed; None if all succeeded."""
+        """The reason why the last write of a cluster failed; None if all succeeded."""
         if not self._faults:
             return None
         cluster, first = next(iter(self._faults.items()))

@@ -2,15 +2,18 @@
 
 It runs beside the workers, so a slow hub never delays a cycle. A task for each score would need too
 much memory on the hub. Instead one queue holds the times at which writes are due, and a few writers
-take them in that order. What was never written comes first, one scorer after another: the first one
-has scores on all clusters before the second one begins.
+take them in that order. Scores that were never written come first, one scorer after another: the
+first one has scores on all clusters before the second one begins.
 
 While the hub is away nothing is sent until a common pause is over, because every cluster would have
 the same failure. A failure that only one cluster has, such as a missing right, delays no other
 cluster.
 
-An audit lists the objects of each cluster now and then, and writes again what another program
-deleted.
+An audit lists the objects of each cluster now and then, and writes objects again that another
+program deleted.
+
+Not guaranteed: the time of a write. It may be late by the rate or by a pause, and scores then
+expire at their validUntil.
 """
 
 import asyncio
@@ -54,16 +57,15 @@ CLOCK_SLACK_SECONDS: Final = 60.0
 A later one was written by another program, or the clock was set back since.
 """
 AUDIT_SECONDS: Final = 300.0
-"""How often the objects of each cluster are listed, to find those that another program deleted."""
+"""The time between two lists of the objects of each cluster, to find those that another program
+deleted."""
 AUDITS_PER_SECOND: Final = 6
-"""At most. A large fleet is audited more rarely."""
+"""The largest number of audits in a second. A large fleet is audited more rarely."""
 AUDIT_LAG_SECONDS: Final = 10.0
 """An object written less than this before a list may be missing in it."""
 POLL_SECONDS: Final = 0.05
-"""Between two attempts to write a score whose last write has not ended.
-
-At the end of a worker also between two checks whether everything is written.
-"""
+"""The time between two attempts to write a score whose last write has not ended. At the end of a
+worker also between two checks whether everything is written."""
 _HUB_IS_AWAY: Final = frozenset(
     {
         Reason.UNREACHABLE,
@@ -98,11 +100,12 @@ class Publisher:
     _ranks: "itertools.count[int]" = field(init=False, default_factory=itertools.count)
     _by_cluster: dict[str, dict[str, ClusterScore]] = field(init=False, default_factory=dict)
     _writing: dict[tuple[str, str], ClusterScore] = field(init=False, default_factory=dict)
-    """By cluster and name. A write whose scorer was edited must not end after the next write."""
+    """The scores that are being written, by cluster and name. A write whose scorer was edited must
+    not end after the next write."""
     _reading: dict[str, asyncio.Lock] = field(init=False, default_factory=dict)
     _conditions: ConditionWriter = field(init=False)
     _failures: int = field(init=False, default=0)
-    """How often in a row the hub was away."""
+    """The number of times in a row that the hub was away."""
     _resume: float = field(init=False, default=0.0)
     """Monotonic time until which nothing is sent, because the hub is away."""
 
@@ -209,8 +212,8 @@ class Publisher:
     def _hub_is_away(self) -> bool:
         """Whether the common pause lasts.
 
-        Not whether the last write failed: perhaps no score is written any more, so that no success
-        would ever end that state.
+        It does not say whether the last write failed: perhaps no score is written any more, so that
+        no success would ever end that state.
         """
         return self._resume > monotonic()
 
@@ -241,7 +244,7 @@ class Publisher:
                 self._failed(score, AgentError(str(error), reason=Reason.INTERNAL))
             finally:
                 del self._writing[key]
-            # What a cycle offered during the write was only put off.
+            # Scores that a cycle offered during the write were only put off.
             if not self._queue.is_planned(score):
                 self.offered(score)
             self._conditions.changed(score)
@@ -315,7 +318,7 @@ class Publisher:
         score.known = False
         delay = max(BACKOFF.delay(score.failures), error.retry_after or 0.0)
         delay = min(delay, score.rule.ttl * RETRY_FRACTION)
-        # Of several writers that fail together, only the first lengthens the common pause.
+        # If several writers fail together, only the first lengthens the common pause.
         if error.reason in _HUB_IS_AWAY and self._resume <= monotonic():
             self._failures += 1
             self._resume = monotonic() + BACKOFF.delay(self._failures)
@@ -400,7 +403,7 @@ def decided(
     rule: PublishSettings,
     now: float,
 ) -> WriteDecision:
-    """When to write, by the rule.
+    """The time of the write, by the rule.
 
     An expiry that is too late does not count: it would delay every write.
     """
@@ -410,7 +413,7 @@ def decided(
 
 
 def published_by(stored: StoredScores | None, *, rule: PublishSettings) -> PublishedItems | None:
-    """What this process published.
+    """The scores that this process published.
 
     None: write anyway, because it has no expiry, or is not only ours.
     """

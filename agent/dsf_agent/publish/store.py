@@ -1,4 +1,4 @@
-"""Where AddOnPlacementScores are stored: the interface, and how our objects are marked.
+"""Stores of AddOnPlacementScores: the interface, and the marks of our objects.
 
 The hub and a directory implement it. Objects without our mark are never deleted.
 """
@@ -25,7 +25,7 @@ class ScoredCondition:
     since: float
 
     def same_as(self, other: "ScoredCondition | None") -> bool:
-        """Whether nothing needs to be written in place of the other one.
+        """Whether the other one needs no write in place of this one.
 
         A new message alone is not worth a write: there may be one in each cycle.
         """
@@ -53,9 +53,9 @@ class StoredScores:
     shared: bool = False
     """Whether another program writes its items too."""
     condition: ScoredCondition | None = None
-    """What it says about the scorer; None if it says nothing."""
+    """The condition about the scorer; None if there is none."""
     filled: bool = True
-    """Whether it has items. An object without them only tells why there are none."""
+    """Whether it has items. An object without them only says why there are none."""
 
     def owned_by(self, *, hub_scorer: bool) -> bool:
         """Whether the labels say that the hub scorer writes this object, or else an agent."""

@@ -1,6 +1,6 @@
-"""Limits how many writes a second a process sends to the hub.
+"""Limits the number of writes a second that a process sends to the hub.
 
-Only the rate is limited. How many requests are under way at one time is the caller's matter.
+Only the rate is limited. The caller limits the number of requests at one time.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The circuit breaker of one scorer: how often its peers are called while they fail.
+"""The circuit breaker of one scorer: the rate at which its peers are called while they fail.
 
 The peers are its metric source and its scoring API.
 
@@ -13,8 +13,8 @@ so that the agents of a fleet, which lost a central API in the same second, do n
 same second again.
 
 The circuit belongs to the scorer, not to a URL: a cycle needs both peers, so neither is called
-while the other one fails. Not guaranteed: a scorer that starts, or whose entry changed, knows no
-failures yet.
+while the other one fails. Not guaranteed: a memory of failures. A scorer that starts, or whose
+entry changed, knows none yet.
 """
 
 from dataclasses import dataclass, field
@@ -23,13 +23,11 @@ from typing import Final
 from dsf_runtime.backoff import Backoff
 
 FIRST_PAUSE_SECONDS: Final = 5.0
-"""After the first failure, unless the interval is shorter."""
+"""The pause after the first failure, unless the interval is shorter."""
 TRIAL_SECONDS: Final = 300.0
-"""Between two trials of an open circuit, unless the interval is longer.
-
-A score is valid for 15 minutes or longer by default and renewed at half of that, so one missed
-trial does not let it expire.
-"""
+"""The time between two trials of an open circuit, unless the interval is longer. A score is valid
+for 15 minutes or longer by default and renewed at half of that, so one missed trial does not let it
+expire."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -46,7 +44,8 @@ class CircuitBreaker:
     @property
     def is_open(self) -> bool:
         """Whether the pause has reached that of trials."""
-        # By the pause without jitter, so that the circuit of equal scorers opens at the same count.
+        # The pause without jitter decides, so that the circuit of equal scorers opens at the same
+        # count.
         return self.failures > 0 and self._backoff.nominal(self.failures) >= TRIAL_SECONDS
 
     def succeeded(self) -> None:

@@ -3,8 +3,8 @@
 An agent is a fleet of one cluster, with all series in one scoring request. For the hub scorer a
 label says the cluster of a series, and a request has the series of some clusters.
 
-A cycle gives everything or nothing: if it fails, nothing is offered and no sample is shown. Only on
-the hub some clusters can fail while the others are scored.
+Guaranteed: a cycle gives everything or nothing. If it fails, nothing is offered and no sample is
+shown. Only on the hub some clusters can fail while the others are scored.
 """
 
 import asyncio
@@ -53,21 +53,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(kw_only=True)
 class CycleResult:
-    """What a cycle found. Sizes are in bytes."""
+    """The result of a cycle. Sizes are in bytes."""
 
     series: int = 0
     size: int = 0
-    """Of the answers of the source."""
+    """The size of the answers of the source."""
     warnings: tuple[str, ...] = ()
     by_cluster: dict[str, tuple[list[LabelSet], list[float]]] = field(default_factory=dict)
     with_series: set[str] = field(default_factory=set)
     unscored: dict[str, AgentError] = field(default_factory=dict)
     """Clusters of requests that failed, and why."""
     unscored_because: str = ""
-    """Why the first of these requests failed."""
+    """The reason why the first of these requests failed."""
     dropped: Counter[str] = field(default_factory=Counter)
     first_fault: str = ""
-    """Why the first dropped result was dropped."""
+    """The reason why the first dropped result was dropped."""
     results_size: int = 0
     text: int = 0
     total: int = 0
@@ -126,7 +126,7 @@ class Cycle:
     reservation: Reservation
     wall: Callable[[], float]
     _label: str = field(init=False)
-    """Of the cluster, for the hub scorer; empty for an agent."""
+    """The label of the cluster, for the hub scorer; empty for an agent."""
     _stages: list[tuple[LabelSets, ScoreSeries]] = field(init=False, default_factory=list)
     """One for each scoring request: each remembers the label sets of its last answer."""
     _missing: frozenset[str] = field(init=False, default_factory=frozenset)
@@ -149,7 +149,7 @@ class Cycle:
         targets = self.fleet.targets(self.scorer)
         with self.metrics.stage("fetch"):
             series = await self.fetch(now=self.wall())
-        # What was expected beyond it stays reserved for the answer of the scoring API.
+        # The unused part of the reservation stays reserved for the answer of the scoring API.
         self.reservation.set_size(series.size)
         every = self.metrics.all
         name = self.metrics.name
@@ -294,7 +294,8 @@ class Cycle:
                 items = await items_of(self.scorer, *pair)
                 result.clamped += items.clamped
                 result.dropped += items.dropped
-                # What publishes nothing needs no names of items: its scores are on /metrics.
+                # A scorer that publishes nothing needs no names of items: its scores are on
+                # /metrics.
                 if items.values or not publishes(self.scorer):
                     by_cluster[cluster] = items.values
             # The default is for a source without data. Where a request failed, or the API gave no
@@ -306,7 +307,7 @@ class Cycle:
         return by_cluster
 
     def _no_items(self, result: CycleResult) -> AgentError:
-        """Why there is nothing to publish."""
+        """The reason why there is nothing to publish."""
         series = result.series
         scored = ScoredReason.NO_SERIES
         if not series and (self.scorer.scored_by_query or self._label):
@@ -346,12 +347,12 @@ class Cycle:
             if values:
                 publication.offer(cluster, values)
             else:
-                # What is published stays until it expires: an empty object would count as 0.
+                # Published scores stay until they expire: an empty object would count as 0.
                 publication.pause_cluster(cluster, self._fault_of(cluster, result))
         publication.report()
 
     def _fault_of(self, cluster: str, result: CycleResult) -> ScoreFault:
-        """Why one cluster of the hub scorer has no item, while others have."""
+        """The reason why one cluster of the hub scorer has no item, while others have."""
         failure = result.unscored.get(cluster)
         if failure is not None:
             return ScoreFault.of(failure)
@@ -386,7 +387,7 @@ class Cycle:
         self._missing = missing
 
     async def _expose(self, result: CycleResult) -> None:
-        # Of results with the same labels the last one counts, as upstream.
+        # If results have the same labels, the last one counts, as upstream.
         samples: dict[bytes, float] = {}
         waiting = 0
         for label_sets, scores in result.by_cluster.values():

@@ -25,7 +25,7 @@ EDIT_SPLAY_SECONDS: Final = 0.5
 The kubelets already spread an edit over a minute.
 """
 STOP_SECONDS: Final = 1.0
-"""How long a restart waits for the old worker. Cancelled calls normally end at once."""
+"""The time for which a restart waits for the old worker. Cancelled calls normally end at once."""
 RESTART_SECONDS: Final = 30.0
 """Pause before a worker is created again after a bug in the agent ended it."""
 
@@ -143,7 +143,8 @@ class Scheduler:
                 extra = {"scorer": scorer.name, "reason": Reason.INTERNAL.value}
                 text = "the worker failed because of a bug in the agent, a new one starts in %.0f s"
                 log.exception(text, RESTART_SECONDS, extra=extra)
-                # Nobody waits for the result of an edit any more, so its conditions are not urgent.
+                # The author of the edit no longer waits for its result, so its conditions are not
+                # urgent.
                 edited = False
                 await asyncio.sleep(RESTART_SECONDS)
             else:

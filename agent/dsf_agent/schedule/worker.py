@@ -1,11 +1,11 @@
-"""A worker decides when the cycles of one scorer run.
+"""A worker, which decides when the cycles of one scorer run.
 
 The first cycle runs at once, later ones on the scorer's grid. After failures the `CircuitBreaker`
 says how long to wait. For the Kubernetes source a change in the cluster starts a cycle between
 those of the grid.
 
-A failure never ends a worker: it becomes its `WorkerState`, a metric and a line of the log. Cycles
-of one worker never overlap, so none is started while the one before is late.
+Guaranteed: a failure never ends a worker: it becomes its `WorkerState`, a metric and a line of the
+log. Cycles of one worker never overlap, so none is started while the one before is late.
 """
 
 import asyncio
@@ -38,10 +38,10 @@ class WorkerState:
     message: str = ""
     circuit_open: bool = False
     next_attempt: float | None = None
-    """When a failed cycle is tried again; None after a success."""
+    """The time when a failed cycle is tried again; None after a success."""
     last_success: float | None = None
     publish_fault: AgentError | None = None
-    """Why the last write of the scores failed; None if it succeeded."""
+    """The reason why the last write of the scores failed; None if it succeeded."""
 
 
 @dataclass(frozen=True, kw_only=True)

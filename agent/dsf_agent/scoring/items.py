@@ -69,7 +69,7 @@ async def items_of(
         if name in raw:
             dropped[reason] += len(several.pop(name, [raw.pop(name)]))
             names.remove(name)
-    # By code point, as Go sorts strings.
+    # Names are sorted by code point, as Go sorts strings.
     names.sort()
     values: dict[str, int] = {}
     clamped = 0

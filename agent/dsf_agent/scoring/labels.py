@@ -1,4 +1,4 @@
-"""What the labels of a result determine: the name of its item, and its line on /metrics.
+"""Labels of a result, and the name of its item and its line on /metrics that follow from them.
 
 Scoring APIs repeat labels in every answer, so each label set is worked out once and found again by
 its JSON.
@@ -23,7 +23,7 @@ Others are worked out in every cycle.
 MAX_NAME: Final = 1024
 """Longest name of an item, in characters. Names of Kubernetes objects have 253 at most."""
 LONG_NAME: Final = "\0" * (MAX_NAME + 1)
-"""In place of a longer name. No name that is kept has its length."""
+"""The text in place of a longer name. No name that is kept has its length."""
 MAX_KEPT_BYTES: Final = 1024
 """A label set with longer JSON is not kept."""
 
@@ -44,7 +44,7 @@ class Labels(msgspec.Struct, gc=False):
 
 
 class LabelSet(msgspec.Struct, frozen=True, gc=False):
-    """What the labels of a result give."""
+    """The values that follow from the labels of a result."""
 
     item: str
     """The item's name.
@@ -56,7 +56,7 @@ class LabelSet(msgspec.Struct, frozen=True, gc=False):
     size: int
     """Bytes of both texts in memory."""
     cluster: str = ""
-    """For the hub scorer only."""
+    """The cluster, for the hub scorer only."""
 
 
 class LabelSets:

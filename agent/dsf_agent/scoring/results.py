@@ -1,7 +1,9 @@
 """The stage ``score``: sends series to the scoring API and reads its results.
 
-The wire contract is ``POST {scoringEndpoint}``. Single invalid results are dropped with a reason;
-an answer that is not of this form, or has too many results (see labels.py), is refused as a whole.
+The wire contract is ``POST {scoringEndpoint}``. Guaranteed: single invalid results are dropped with
+a reason, and the others count. An answer that is not of this form, or has too many results (see
+labels.py), is refused as a whole. Not guaranteed: that an API scores every series; it may leave
+some out.
 """
 
 import asyncio
@@ -38,11 +40,12 @@ MAX_COMMAS: Final = 20
 """Most ``,`` for each result of an unusual answer, which is decoded with its labels."""
 
 DROP_INVALID: Final = "invalid"
-"""Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
+"""The reason for a result that is not an object with ``metric`` (labels to strings) and ``score``
+(a number)."""
 DROP_NOT_FINITE: Final = "not_finite"
 """NaN, an infinity, or a number beyond the range of a float."""
 BEYOND_FLOAT: Final = 10**400
-"""In place of NaN and infinities, which are no JSON."""
+"""A number in place of NaN and infinities, which are no JSON."""
 
 
 class _ResultRow(msgspec.Struct, gc=False):
@@ -76,9 +79,9 @@ class ScoringResults:
     label_sets: list[LabelSet] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
-    """By reason."""
+    """The dropped results, by reason."""
     first_fault: str = ""
-    """Why the first dropped result was dropped."""
+    """The reason why the first dropped result was dropped."""
 
     @property
     def total(self) -> int:
@@ -114,7 +117,7 @@ class ScoringResults:
 
 
 def counts_text(dropped: Counter[str]) -> str:
-    """For example: ``2 invalid, 1 not_finite``."""
+    """Formats counts, for example ``2 invalid, 1 not_finite``."""
     return ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
 
 
