@@ -5,6 +5,10 @@ Most are near a limit of a rule, on either side. findings.txt has a table for ea
 a text stands there once, above the places and the cases that have it, and the cases without a
 finding come last. A severity is named where it is not that of the code. `make golden` writes what
 the rules say now; review the diff.
+
+The bad examples of codes (tests/contract/test_diagnostics_docs.py) are no substitute. They show in
+a few lines what a code is for, and only the code is compared there. The words, hint, edits and
+place of a finding are only here, so a case stays also where its input resembles the example.
 """
 
 from collections.abc import Iterable, Mapping
