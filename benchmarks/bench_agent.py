@@ -20,7 +20,7 @@ from typing import Any
 import httpx
 
 from benchmarks.measure import Figure, allocator, memory, options, shown
-from tests.support.agent.http import HttpFake, Reply
+from tests.support.agent.http import HttpFake, SentReply
 from tests.support.agent.hub import ScoreHub, kubeconfig
 from tests.support.agent.process import agent
 from tests.support.agent.running import ConfigMapVolume, entry
@@ -130,8 +130,8 @@ async def cycle(bench: Bench) -> list[Figure]:
     body = matrix(10_000, 60)
     answer = results(10_000)
     async with (
-        HttpFake(lambda _seen: Reply(body=body)) as source,
-        HttpFake(lambda _seen: Reply(body=answer)) as scoring,
+        HttpFake(lambda _seen: SentReply(body=body)) as source,
+        HttpFake(lambda _seen: SentReply(body=answer)) as scoring,
     ):
         # Before the agent runs, and not beside it: the two would take each other's caches.
         arguments = (str(source.port), str(len(body)), str(ROUNDS))
@@ -172,7 +172,7 @@ async def scrape(bench: Bench) -> list[Figure]:
     """A scrape while 50,000 scores are exported."""
     answer = results(50_000)
     spent: list[float] = []
-    async with HttpFake(lambda _seen: Reply(body=answer)) as scoring:
+    async with HttpFake(lambda _seen: SentReply(body=answer)) as scoring:
         # One cycle, which publishes nothing: only scrapes take CPU while they are measured.
         settings: Settings = {"scoringInterval": 3600, "scoreDestination": "None", **BY_POD}
         bench.volume.put(entry("big", scoring=scoring.url, **settings))
@@ -201,8 +201,8 @@ async def blocks(bench: Bench) -> list[Figure]:
     body = matrix(10_000, 60)
     answer = results(50_000)
     async with (
-        HttpFake(lambda _seen: Reply(body=body)) as source,
-        HttpFake(lambda _seen: Reply(body=answer)) as scoring,
+        HttpFake(lambda _seen: SentReply(body=body)) as source,
+        HttpFake(lambda _seen: SentReply(body=answer)) as scoring,
     ):
         bench.volume.put(
             entry("big", scoring=scoring.url, source=source.url, scoringInterval=3, **BY_POD)
@@ -230,8 +230,8 @@ async def rest(bench: Bench) -> list[Figure]:
     figures: list[Figure] = []
     hub = ScoreHub(namespaces=("bench",))
     async with (
-        HttpFake(lambda _seen: Reply(body=matrix(20, 10))) as source,
-        HttpFake(lambda _seen: Reply(body=results(20))) as scoring,
+        HttpFake(lambda _seen: SentReply(body=matrix(20, 10))) as source,
+        HttpFake(lambda _seen: SentReply(body=results(20))) as scoring,
         hub as server,
     ):
         often: Settings = {"scoringInterval": 2, "scoreTTLSeconds": 20}

@@ -46,7 +46,7 @@ def answer(name: str, first: float, last: float) -> bytes:
     return f'{{"status":"success","data":{{"resultType":"matrix","result":[{result}]}}}}'.encode()
 
 
-class Store(Handler):
+class TimedStore(Handler):
     """Answers range queries."""
 
     def serve(self) -> None:
@@ -59,7 +59,7 @@ class Store(Handler):
 
 def main() -> int:
     if sys.argv[1:2] == ["serve"]:
-        with ThreadServer(Store) as store:
+        with ThreadServer(TimedStore) as store:
             print(store.url, flush=True)
             threading.Event().wait()
     # A process of its own, because a backtest's peak is never counted below that of its parent,

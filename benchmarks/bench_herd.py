@@ -30,9 +30,9 @@ from tests.support.closedloop import (
     HOUR,
     RANGE,
     VERIFICATION,
-    Event,
+    CapacityChange,
     Loop,
-    Outcome,
+    LoopOutcome,
     fleet,
     hub_of,
 )
@@ -44,9 +44,9 @@ LOST = 5 * HOUR // 2
 JOINED = 9 * HOUR // 2
 END = 13 * HOUR // 2
 EVENTS = (
-    Event(at=HALF, cluster="c03", capacity=50),
-    Event(at=LOST, cluster="c07", capacity=0),
-    Event(at=JOINED, cluster="c20", capacity=100),
+    CapacityChange(at=HALF, cluster="c03", capacity=50),
+    CapacityChange(at=LOST, cluster="c07", capacity=0),
+    CapacityChange(at=JOINED, cluster="c20", capacity=100),
 )
 SPANS = {
     "half of a cluster": (HALF, LOST),
@@ -86,7 +86,7 @@ def in_a_loop() -> Iterator[Figure]:
     yield from _worst(outcomes, best)
 
 
-def _worst(outcomes: Sequence[Outcome], best: Outcome) -> Iterator[Figure]:
+def _worst(outcomes: Sequence[LoopOutcome], best: LoopOutcome) -> Iterator[Figure]:
     """The case with goals. Of several seeds the worst counts."""
     moves = 0
     back = 0
@@ -109,7 +109,7 @@ def _worst(outcomes: Sequence[Outcome], best: Outcome) -> Iterator[Figure]:
         yield Figure(f"pace and demand: settled after {event}", max(seconds), goal, "s", note)
 
 
-def _outcome(case: str, outcome: Outcome) -> Iterator[Figure]:
+def _outcome(case: str, outcome: LoopOutcome) -> Iterator[Figure]:
     yield Figure(f"{case}: moves", len(outcome.moves))
     yield Figure(f"{case}: moves back within an hour", outcome.back)
     yield Figure(f"{case}: worst overload", outcome.overload, None, "%")

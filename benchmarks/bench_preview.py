@@ -35,7 +35,7 @@ from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.verdictpairs import VerdictPair, verdict_pairs
 from tests.integration.preview.gitfleet import FLEET, application, cluster, scorer, settings
 from tests.support import yamlfast
-from tests.support.agent.published import PublishedScores, Result
+from tests.support.agent.published import PublishedResult, PublishedScores
 from tests.support.rendering import scorer_of
 
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
@@ -213,7 +213,7 @@ def run_agents(
     for scorer_name, by_cluster in of.raw_scores.items():
         summary = summarise(fleet.scorer_by_name[scorer_name])
         for name, raw in by_cluster.items():
-            agents[name].cycle(summary, [Result(raw)], now=now)
+            agents[name].cycle(summary, [PublishedResult(raw)], now=now)
     return agents
 
 

@@ -26,7 +26,7 @@ from gitops_dsf.hub.snapshots.file_format import RAW_FOLDER, files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.metricstore.rawanswers import exported_results
 from gitops_dsf.metricstore.vector import read
-from tests.support.pageserver import Answer, PageServer
+from tests.support.pageserver import Answer, ConfigPageServer
 
 CLUSTERS = 2000
 APPLICATIONS = 500
@@ -89,7 +89,7 @@ def serve(urls: "Queue[str]", clusters: int) -> None:
     for number in range(SCORERS):
         for labels, value in rows(clusters, number):
             matrix.append({"metric": labels, "values": [[NOW.timestamp(), str(value)]]})
-    with PageServer() as server:
+    with ConfigPageServer() as server:
         server.pages["/api/v1/query_range"] = Answer(body=body("matrix", matrix))
         urls.put(server.url)
         # Until it is terminated.

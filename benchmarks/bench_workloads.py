@@ -29,8 +29,8 @@ from gitops_dsf.multikueue.assumed import assumed_scores
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.multikueue.jobs import CheckedConfig, jobs_of
 from gitops_dsf.reconciler.multikueue.kueueview import KueueView
-from tests.support.agent.http import Reply, Seen
-from tests.support.apiserver import ApiServer, Target
+from tests.support.agent.http import RecordedRequest, SentReply
+from tests.support.apiserver import ApiTarget, FakeApiServer
 
 MEGABYTES = 60
 """For 100,000 Workloads."""
@@ -76,7 +76,7 @@ WORKLOAD: Final = json.dumps(
 )
 
 
-class WorkloadServer(ApiServer):
+class WorkloadServer(FakeApiServer):
     """Lists Workloads that are a sequence of numbers and no objects."""
 
     def __init__(self, workloads: int, clusters: int) -> None:
@@ -84,7 +84,7 @@ class WorkloadServer(ApiServer):
         self._workloads = workloads
         self._clusters = clusters
 
-    def _list(self, target: Target, seen: Seen) -> Reply:
+    def _list(self, target: ApiTarget, seen: RecordedRequest) -> SentReply:
         if target.plural != WORKLOADS.plural:
             return super()._list(target, seen)
         start = int(seen.query.get("continue", "0"))
@@ -94,7 +94,7 @@ class WorkloadServer(ApiServer):
             metadata["continue"] = str(end)
         items = ",".join(self._workload(number) for number in range(start, end))
         body = f'{{"kind":"WorkloadList","metadata":{json.dumps(metadata)},"items":[{items}]}}'
-        return Reply(body=body.encode())
+        return SentReply(body=body.encode())
 
     def _workload(self, number: int) -> str:
         # Admitted at any time of a day. Of 100,000, a tenth is in the part that `look` asks for.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from benchmarks.measure import Figure, options, shown
 from tests.world import run
-from tests.world.run import Order, Result
+from tests.world.run import WorldOrder, WorldResult
 from tests.world.world import Size
 
 
@@ -44,7 +44,7 @@ def main() -> int:
 
 def figures(*, hours: float, seed: int) -> Iterator[Figure]:
     # Without `settles` a world ends after its hours, so that CPU and hours fit together.
-    quiet = Order(seed=seed, hours=hours, settles=False, only=())
+    quiet = WorldOrder(seed=seed, hours=hours, settles=False, only=())
     for name, size, goals in (("small", SMALL, SMALL_GOALS), ("large", LARGE, LARGE_GOALS)):
         order = replace(quiet, size=size)
         yield from _day(f"{name}, quiet", order, goal=goals.quiet)
@@ -53,7 +53,7 @@ def figures(*, hours: float, seed: int) -> Iterator[Figure]:
         yield from _day(f"{name}, with faults", replace(order, only=None), goal=goals.with_faults)
 
 
-def _day(what: str, order: Order, *, goal: float) -> Iterator[Figure]:
+def _day(what: str, order: WorldOrder, *, goal: float) -> Iterator[Figure]:
     result = run.run_apart(order)
     # A world that breaks a law ends there, and what it took says nothing.
     if result.law:
@@ -63,7 +63,7 @@ def _day(what: str, order: Order, *, goal: float) -> Iterator[Figure]:
     yield Figure(f"{what}: a virtual day", cpu * 24, goal, "s", note)
 
 
-def _what_happened(result: Result) -> str:
+def _what_happened(result: WorldResult) -> str:
     """What a note says of a world: how many writes an hour of it has."""
     counts = result.counts
     decisions = counts.get("write placementdecisions", 0) / result.hours

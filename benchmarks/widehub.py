@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tests.support import hubobjects
-from tests.support.agent.http import Reply, Seen, chunk
-from tests.support.apiserver import SCORES, ApiServer, Key, Object, Target
+from tests.support.agent.http import RecordedRequest, SentReply, chunk
+from tests.support.apiserver import SCORES, ApiTarget, FakeApiServer, Key, Object
 
 MOVES: Final = "gitops-dsf-moves"
 DECISIONS: Final = "placementdecisions"
@@ -98,7 +98,7 @@ class Sizes:
     paced: int = 0
 
 
-class WideHubServer(ApiServer):
+class WideHubServer(FakeApiServer):
     """The API server, whose scores of scorers are a sequence of numbers and no objects.
 
     The only stored AddOnPlacementScores are those with items of moves.
@@ -224,10 +224,10 @@ class WideHubServer(ApiServer):
             "until": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until)),
         }
 
-    def _list(self, target: Target, seen: Seen) -> Reply:
+    def _list(self, target: ApiTarget, seen: RecordedRequest) -> SentReply:
         if target.plural != SCORES or MOVES in seen.query.get("fieldSelector", ""):
             return super()._list(target, seen)
-        return Reply(body=self._page(seen.query), headers={"Content-Type": "application/json"})
+        return SentReply(body=self._page(seen.query), headers={"Content-Type": "application/json"})
 
     def _page(self, query: Mapping[str, str]) -> bytes:
         """A page of scores, as of an API server with a watch cache.

@@ -16,7 +16,7 @@ from tests.support.chromium import MISSING, chromium
 
 
 @dataclass(kw_only=True)
-class Seen:
+class PageActivity:
     """What a page did besides being shown."""
 
     problems: list[str] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Seen:
     """URLs that were requested, without the page itself."""
 
 
-Opener = Callable[..., tuple[Page, Seen]]
+Opener = Callable[..., tuple[Page, PageActivity]]
 
 
 @pytest.fixture(scope="package")
@@ -58,13 +58,15 @@ def opened(tab: Page, tab_without_scripts: Page, tmp_path: Path) -> Iterator[Ope
     """Opens HTML as a file, as people do, in place of the page before."""
     listeners: list[tuple[Page, str, Callable[[Any], None]]] = []
 
-    def opener(html: str, *, width: int = 1280, has_scripts: bool = True) -> tuple[Page, Seen]:
+    def opener(
+        html: str, *, width: int = 1280, has_scripts: bool = True
+    ) -> tuple[Page, PageActivity]:
         file = tmp_path / "page.html"
         file.write_text(html, "utf-8")
         page = tab if has_scripts else tab_without_scripts
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(media="screen", color_scheme="light")
-        seen = Seen()
+        seen = PageActivity()
         for event, listener in {
             "pageerror": lambda error: seen.problems.append(str(error)),
             "console": lambda message: seen.problems.append(message.text),

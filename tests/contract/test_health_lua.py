@@ -13,7 +13,7 @@ import lupa.lua51
 import pytest
 
 from tests.support import yamlfast
-from tests.support.health_cases import ARGOCD, CHECKS, Case, cases, read
+from tests.support.health_cases import ARGOCD, CHECKS, HealthCase, cases, read
 from tools import argocd_health
 
 REMOVED = (
@@ -61,7 +61,7 @@ def run(script: str, item: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}/{case.input.stem}")
-def test_the_verdict_is_exact(case: Case) -> None:
+def test_the_verdict_is_exact(case: HealthCase) -> None:
     item = read(case.input)
     assert f"{item['apiVersion'].partition('/')[0]}/{item['kind']}" == case.kind
     assert run(case.script.read_text(encoding="utf-8"), item) == {

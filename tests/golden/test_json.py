@@ -35,8 +35,8 @@ from tests.integration.sync.test_sync import page
 from tests.support.apiserver import serving
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import fleet, hub_with
-from tests.support.metricstore import Store
-from tests.support.pageserver import PageServer, says
+from tests.support.metricstore import FakeMetricStore
+from tests.support.pageserver import ConfigPageServer, says
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
 EXPECTED = Path(__file__).parent / "json"
@@ -110,7 +110,7 @@ def _drained(verb: str) -> Callable[[Path], "subprocess.CompletedProcess[str]"]:
 
 
 def _sync(folder: Path) -> "subprocess.CompletedProcess[str]":
-    with PageServer() as server:
+    with ConfigPageServer() as server:
         server.pages["/config"] = says(**page())
         repository = Repository(folder / "fleet")
         repository.root.mkdir()
@@ -138,7 +138,7 @@ def _log(folder: Path) -> "subprocess.CompletedProcess[str]":
 def _backtest(*more: str) -> Callable[[Path], "subprocess.CompletedProcess[str]"]:
     def run(folder: Path) -> "subprocess.CompletedProcess[str]":
         made = _fleet(folder / "fleet", stickiness=10)
-        with Store(scores=SCORES) as store:
+        with FakeMetricStore(scores=SCORES) as store:
             return gitops_dsf(
                 "backtest", made, "--prometheus", store.url, *SPAN, *more, "-o", "json"
             )

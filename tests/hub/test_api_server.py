@@ -18,7 +18,7 @@ from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 from tests.support.agent.hub import UPSTREAM
-from tests.support.apiserver import ApiServer, serving
+from tests.support.apiserver import FakeApiServer, serving
 
 pytestmark = pytest.mark.family("kubernetes", "ocm")
 
@@ -324,7 +324,7 @@ def test_it_does_what_a_real_one_does(
         "/api/v1/configmaps": [],
         f"/apis/{SCORE_API_VERSION}/addonplacementscores": [],
     }
-    fake = ApiServer(serves=known, namespaces=(NAMESPACE,), live=True)
+    fake = FakeApiServer(serves=known, namespaces=(NAMESPACE,), live=True)
     with serving(fake), Server(fake.kubeconfig(tmp_path / "kubeconfig")) as server:
         imitated = list(story(server))
     with Server(kubeconfig) as server:

@@ -89,7 +89,7 @@ class Principal:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class ArgocdAgentScene:
     """A fleet whose clusters are reached through agents."""
 
     plane: ControlPlane
@@ -150,7 +150,7 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(
     control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
-) -> Iterator[Scene]:
+) -> Iterator[ArgocdAgentScene]:
     fleet = new_fleet(git_server, "agents")
     with ExitStack() as stack:
         for name in SPOKES:
@@ -161,7 +161,7 @@ def scene(
         # Before the tree goes: nobody else ends the deletion of an Application.
         stack.callback(wait_for, lambda: not _released(hub), what="the Applications are gone")
         stack.callback(hub.delete, APPLICATION_SET, GUESTBOOK, namespace="argocd")
-        yield Scene(plane=control_plane, fleet=fleet, principal=Principal(hub=hub))
+        yield ArgocdAgentScene(plane=control_plane, fleet=fleet, principal=Principal(hub=hub))
 
 
 def _released(hub: Client) -> list[str]:
@@ -180,7 +180,9 @@ def compared(hub: Client, cluster: str) -> str:
     return str(status.get("sync", {}).get("status", ""))
 
 
-def test_a_decision_names_the_agent_and_the_hub_leaves_its_copy_alone(scene: Scene) -> None:
+def test_a_decision_names_the_agent_and_the_hub_leaves_its_copy_alone(
+    scene: ArgocdAgentScene,
+) -> None:
     """It is in the namespace of Argo CD, so only a mapping by destination finds the agent."""
     scene.move("cluster1")
     copy = copies(scene.hub, GUESTBOOK)["cluster1"]
@@ -205,7 +207,7 @@ def test_a_decision_names_the_agent_and_the_hub_leaves_its_copy_alone(scene: Sce
         scene.hub.apply(agent_secret("cluster1"))
 
 
-def test_a_move_waits_for_what_agents_report(scene: Scene) -> None:
+def test_a_move_waits_for_what_agents_report(scene: ArgocdAgentScene) -> None:
     with reconciling(scene.plane, speed=FAST):
         scene.settle("cluster1")
         scene.move("cluster2")
@@ -242,7 +244,7 @@ def test_a_move_waits_for_what_agents_report(scene: Scene) -> None:
         assert "running on cluster2" in scene.standing()
 
 
-def test_doctor_checks_how_the_principal_maps(scene: Scene, tmp_path: Path) -> None:
+def test_doctor_checks_how_the_principal_maps(scene: ArgocdAgentScene, tmp_path: Path) -> None:
     """Its printed command mends it."""
     assert [item["state"] for item in scene.findings("cluster-secrets")] == ["ok"]
     [found] = scene.findings("argocd-agent")
@@ -268,7 +270,7 @@ def test_doctor_checks_how_the_principal_maps(scene: Scene, tmp_path: Path) -> N
     )
 
 
-def test_doctor_names_an_agent_that_reports_no_more(scene: Scene) -> None:
+def test_doctor_names_an_agent_that_reports_no_more(scene: ArgocdAgentScene) -> None:
     """Its copy looks healthy, and no object of the hub says that the agent is down."""
 
     def silent() -> list[str]:
@@ -286,7 +288,9 @@ def test_doctor_names_an_agent_that_reports_no_more(scene: Scene) -> None:
         scene.principal.report("cluster2", health="Healthy")
 
 
-def test_doctor_finds_a_decided_cluster_without_an_agent(scene: Scene, argocd: ArgoCD) -> None:
+def test_doctor_finds_a_decided_cluster_without_an_agent(
+    scene: ArgocdAgentScene, argocd: ArgoCD
+) -> None:
     scene.move("cluster2")
     argocd.remove_cluster_secret("cluster1")
     try:

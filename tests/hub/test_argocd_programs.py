@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.hub.controlplane.binaries import Binaries
-from tests.support.health_cases import ARGOCD, Case, cases
+from tests.support.health_cases import ARGOCD, HealthCase, cases
 
 pytestmark = pytest.mark.family("argocd")
 
@@ -25,7 +25,7 @@ def test_argocd_itself_gives_the_verdicts_of_our_cases(
     program = str(argocd_binaries.path("argocd"))
     environment = {"HOME": str(tmp_path), "ARGOCD_BINARY_NAME": "argocd", "PATH": "/usr/bin:/bin"}
 
-    def verdict(case: Case) -> str:
+    def verdict(case: HealthCase) -> str:
         answer = subprocess.run(
             [program, *COMMAND, str(case.input), "--argocd-cm-path", str(HEALTH)],
             capture_output=True,

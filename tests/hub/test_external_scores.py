@@ -55,7 +55,7 @@ def usage(hub: Client, cluster: str, **items: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class ExternalScoreScene:
     """A fleet repository whose Placements are applied to the hub by hand."""
 
     hub: Client
@@ -130,11 +130,11 @@ def _ranked(text: str, name: str) -> list[str]:
 @pytest.fixture(scope="module")
 def scene(
     control_plane: ControlPlane, hub: Client, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Scene]:
+) -> Iterator[ExternalScoreScene]:
     """Three clusters, and a repository that declares what the add-on publishes."""
     root = tmp_path_factory.mktemp("usage")
     with clusters_in_set(control_plane, NAME, {A: {}, B: {}, C: {}}):
-        scene = Scene(hub=hub, plane=control_plane, root=root)
+        scene = ExternalScoreScene(hub=hub, plane=control_plane, root=root)
         external = {"resource": USAGE, "names": list(ITEMS)}
         spec = {
             "git": {"url": "https://git.example.com/usage.git"},
@@ -160,7 +160,7 @@ def gpus(**weight: int) -> dict[str, Any]:
 
 
 def test_it_goes_where_the_add_on_says_and_moves_when_the_values_change(
-    scene: Scene, tmp_path: Path
+    scene: ExternalScoreScene, tmp_path: Path
 ) -> None:
     """All values are negative: of 0, 3 and 8 free GPUs the add-on makes -100, -70 and -20."""
     hub = scene.hub
@@ -179,7 +179,7 @@ def test_it_goes_where_the_add_on_says_and_moves_when_the_values_change(
     assert scene.simulated("training") == [B]
 
 
-def test_a_lead_below_the_stickiness_moves_nothing(scene: Scene) -> None:
+def test_a_lead_below_the_stickiness_moves_nothing(scene: ExternalScoreScene) -> None:
     hub = scene.hub
     for name, value in {A: -60, B: -50, C: -90}.items():
         usage(hub, name, cpuClusterAvailable=value)
@@ -191,7 +191,7 @@ def test_a_lead_below_the_stickiness_moves_nothing(scene: Scene) -> None:
     assert scene.simulated("sticky") == [B]
 
 
-def test_it_adds_up_with_a_scorer(scene: Scene, tmp_path: Path) -> None:
+def test_it_adds_up_with_a_scorer(scene: ExternalScoreScene, tmp_path: Path) -> None:
     """The scorer outweighs the add-on, until the add-on's lead is larger."""
     hub = scene.hub
     for name, value in {A: 90, B: 40, C: 10}.items():
@@ -213,7 +213,7 @@ def test_it_adds_up_with_a_scorer(scene: Scene, tmp_path: Path) -> None:
     assert scene.simulated("mixed") == [B]
 
 
-def test_a_cluster_without_the_add_on_wins_unless_it_is_excluded(scene: Scene) -> None:
+def test_a_cluster_without_the_add_on_wins_unless_it_is_excluded(scene: ExternalScoreScene) -> None:
     """A missing score counts as 0, which beats every negative one (DSF304)."""
     hub = scene.hub
     hub.delete(SCORE, USAGE, namespace=C)
@@ -228,7 +228,7 @@ def test_a_cluster_without_the_add_on_wins_unless_it_is_excluded(scene: Scene) -
     assert scene.simulated("neutral") == [C]
 
 
-def test_a_score_of_a_dead_add_on_ranks_on(scene: Scene) -> None:
+def test_a_score_of_a_dead_add_on_ranks_on(scene: ExternalScoreScene) -> None:
     """It has no end, so it is neither missing nor expired, and nothing reports it."""
     hub = scene.hub
     for name, value in {A: 80, B: 20, C: 10}.items():
@@ -244,7 +244,7 @@ def test_a_score_of_a_dead_add_on_ranks_on(scene: Scene) -> None:
     assert "validUntil" not in hub.get(SCORE, USAGE, namespace=A)["status"]
 
 
-def test_doctor_reads_since_when_a_score_is_unchanged(scene: Scene) -> None:
+def test_doctor_reads_since_when_a_score_is_unchanged(scene: ExternalScoreScene) -> None:
     hub = scene.hub
     for name in (A, B, C):
         usage(hub, name, cpuNodeAvailable=10)
@@ -259,7 +259,7 @@ def test_doctor_reads_since_when_a_score_is_unchanged(scene: Scene) -> None:
     assert _changed_at(scene)[B] == before[B]
 
 
-def _changed_at(scene: Scene) -> dict[str, str]:
+def _changed_at(scene: ExternalScoreScene) -> dict[str, str]:
     """When the status of each score was changed last, as doctor reads it."""
     facts = read_facts(
         context="context",

@@ -33,7 +33,7 @@ from tests.hub.controlplane.applications import copies
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitrepository import git
 from tests.hub.controlplane.gitserver import GitServer
-from tests.hub.controlplane.kube import ApiServer
+from tests.hub.controlplane.kube import KubeApiServer
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.agents import cluster_dns, make_available, spoke_agent
@@ -146,7 +146,7 @@ def node(name: str) -> Object:
     )
 
 
-def schedule(spoke: ApiServer, pod: str, folder: Path) -> None:
+def schedule(spoke: KubeApiServer, pod: str, folder: Path) -> None:
     """Binds a pod to the node of its cluster and lets it run, as a scheduler and a kubelet do."""
     target = {"kind": "Node", "name": f"{spoke.name}-control-plane"}
     file = folder / "binding.json"

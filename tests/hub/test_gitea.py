@@ -29,7 +29,7 @@ from tests.integration.reconciler.proposals.proposalhub import SETTINGS, Proposa
 from tests.integration.reconciler.replica import read_again
 from tests.support.forges import BRANCH, MARKER, tell
 from tests.support.objecthub import ObjectHub
-from tests.support.pageserver import PageServer
+from tests.support.pageserver import ConfigPageServer
 
 pytestmark = pytest.mark.family("gitea")
 
@@ -141,7 +141,7 @@ async def test_a_proposal_becomes_a_pull_request_with_a_preview_and_a_refusal_co
     (secret / "token").write_text(gitea.token(BOT, PROPOSES))
     files = {f"clusters/c{number}.yaml": cluster(f"c{number}") for number in range(1, 6)}
     gitea.repository.commit({"gitops-dsf.yaml": SETTINGS, **files})
-    with PageServer() as pages, GitServer(folder=tmp_path / "unused") as server:
+    with ConfigPageServer() as pages, GitServer(folder=tmp_path / "unused") as server:
         async with ObjectHub() as hub:
             scene = ProposalHub(
                 hub=hub,

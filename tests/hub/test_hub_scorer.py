@@ -35,7 +35,7 @@ OURS = {**AGENTS, "gitops-dsf.io/runs-on": "Hub"}
 
 
 @dataclass(kw_only=True)
-class Scene:
+class HubScorerScene:
     """A fleet whose score comes from the hub."""
 
     installation: Installation
@@ -79,7 +79,7 @@ def scene(
     git_server: GitServer,
     hub: Client,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Scene]:
+) -> Iterator[HubScorerScene]:
     folder = tmp_path_factory.mktemp("hubscoring")
     fleet = new_fleet(git_server, "hubscoring", **ON_THE_HUB)
     processes = control_plane.processes
@@ -114,11 +114,13 @@ def scene(
             what="the hub scorer has its rights",
         )
         installation.wait_for_policies()
-        yield Scene(installation=installation, environment=environment, hub=hub, load=exporters)
+        yield HubScorerScene(
+            installation=installation, environment=environment, hub=hub, load=exporters
+        )
 
 
 @pytest.fixture(autouse=True)
-def _beginning(scene: Scene) -> Iterator[None]:
+def _beginning(scene: HubScorerScene) -> Iterator[None]:
     """Every test begins with the same load and without scores."""
     scene.set_load(cluster1=0.2, cluster2=0.7)
     yield
@@ -126,13 +128,13 @@ def _beginning(scene: Scene) -> Iterator[None]:
 
 
 @pytest.fixture
-def running(scene: Scene, tmp_path: Path) -> Iterator[AgentProgram]:
+def running(scene: HubScorerScene, tmp_path: Path) -> Iterator[AgentProgram]:
     with hub_scorer(scene.plane, folder=tmp_path, environment=scene.environment) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def account(scene: Scene) -> Iterator[Client]:
+def account(scene: HubScorerScene) -> Iterator[Client]:
     """The hub scorer's account."""
     with Client(scene.plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)) as client:
         yield client
@@ -147,7 +149,7 @@ def granted_to_hub_scorer(plane: ControlPlane, namespace: str) -> set[tuple[str,
         return client.granted(namespace) - anybody.granted(namespace)
 
 
-def test_it_has_exactly_the_rendered_rights(scene: Scene) -> None:
+def test_it_has_exactly_the_rendered_rights(scene: HubScorerScene) -> None:
     for namespace, wanted in {
         "cluster1": SCORE_RIGHTS,
         "cluster2": SCORE_RIGHTS,
@@ -187,7 +189,7 @@ class TestPolicies:
             account.delete(SCORES, RESOURCE, namespace="cluster2")
 
     def test_it_takes_over_from_an_agent_and_then_the_agent_may_not_write(
-        self, scene: Scene, account: Client, hub: Client
+        self, scene: HubScorerScene, account: Client, hub: Client
     ) -> None:
         identity = addon_identity(cluster="cluster2", addon=ADDON_NAME)
         hub.apply(
@@ -216,7 +218,9 @@ class TestPolicies:
             hub.delete(ROLE_BINDING, "an-agent", namespace="cluster2")
 
 
-def test_the_application_follows_the_scores_of_the_hub(scene: Scene, running: AgentProgram) -> None:
+def test_the_application_follows_the_scores_of_the_hub(
+    scene: HubScorerScene, running: AgentProgram
+) -> None:
     for cluster, value in (("cluster1", 80), ("cluster2", 30)):
         wait_for(
             lambda cluster=cluster, value=value: (

@@ -218,7 +218,7 @@ def measure(query: str) -> Object:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class KubernetesSourceScene:
     """A running agent with one scorer for each measure, and its cluster."""
 
     installation: Installation
@@ -251,7 +251,7 @@ def scene(
     argocd: object,
     git_server: GitServer,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Scene]:
+) -> Iterator[KubernetesSourceScene]:
     fleet = new_fleet(git_server, "measures", clusters=[CLUSTER], guestbook=False)
     fleet.write("scorers/measures.yaml", *map(measure, (*CLUSTER_VALUES, *NODE_VALUES)))
     spoke = control_plane.spokes[CLUSTER]
@@ -266,7 +266,9 @@ def scene(
         account = stack.enter_context(
             Client(spoke.service_account_kubeconfig(AGENT_NAMESPACE, ADDON_NAME))
         )
-        yield Scene(installation=installation, spoke=spoke.admin, account=account, agent=agent)
+        yield KubernetesSourceScene(
+            installation=installation, spoke=spoke.admin, account=account, agent=agent
+        )
 
 
 @contextmanager
@@ -317,11 +319,11 @@ def remove(spoke: Client, name: str) -> None:
 
 
 @pytest.mark.parametrize("query", [*CLUSTER_VALUES, *NODE_VALUES])
-def test_a_measure_equals_a_calculation_by_hand(scene: Scene, query: str) -> None:
+def test_a_measure_equals_a_calculation_by_hand(scene: KubernetesSourceScene, query: str) -> None:
     scene.expect(query, NODE_VALUES.get(query) or {"": CLUSTER_VALUES[query]})
 
 
-def test_a_new_pod_changes_the_score_on_the_hub(scene: Scene) -> None:
+def test_a_new_pod_changes_the_score_on_the_hub(scene: KubernetesSourceScene) -> None:
     """Within seconds, although the interval is an hour."""
 
     def published() -> list[int]:
@@ -336,7 +338,7 @@ def test_a_new_pod_changes_the_score_on_the_hub(scene: Scene) -> None:
         remove(scene.spoke, "burst")
 
 
-def test_a_new_claim_changes_the_measure(scene: Scene) -> None:
+def test_a_new_claim_changes_the_measure(scene: KubernetesSourceScene) -> None:
     """Also of the fabric, whose driver replaces its devices by a third generation meanwhile."""
     available = 'devices_available{driver="gpu.example.com"}'
     ports = 'devices_allocatable{driver="fabric.example.com"}'
@@ -351,7 +353,7 @@ def test_a_new_claim_changes_the_measure(scene: Scene) -> None:
         scene.spoke.delete("resource.k8s.io/v1/ResourceSlice", "fabric-new")
 
 
-def test_the_agent_reads_nodes_and_pods_and_no_more(scene: Scene) -> None:
+def test_the_agent_reads_nodes_and_pods_and_no_more(scene: KubernetesSourceScene) -> None:
     assert len(scene.account.list("v1/Node")) == len(NODES)
     assert len(scene.account.list("resource.k8s.io/v1/ResourceClaim")) == len(CLAIMS)
     with pytest.raises(ApiError, match="403 Forbidden"):

@@ -30,7 +30,7 @@ REFUGES = {"concurrent": 2, "refuges": True}
 
 
 @dataclass(kw_only=True)
-class Scene:
+class LossScene:
     """Six applications on ten clusters."""
 
     plane: ControlPlane
@@ -83,11 +83,11 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(
     control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
-) -> Iterator[Scene]:
+) -> Iterator[LossScene]:
     fleet = new_fleet(git_server, "losses", clusters=CLUSTERS, guestbook=False)
     control_plane.add_clusters({name: {} for name in CLUSTERS})
     try:
-        yield Scene(plane=control_plane, hub=hub, fleet=fleet)
+        yield LossScene(plane=control_plane, hub=hub, fleet=fleet)
     finally:
         remove_clusters(control_plane, CLUSTERS)
         # What the reconciler left. A later module may ask whether it may create them.
@@ -96,7 +96,9 @@ def scene(
 
 
 @pytest.mark.parametrize("pace", [None, REFUGES], ids=["by scores", "refuges"])
-def test_each_loss_ends_as_it_was_predicted(scene: Scene, pace: dict[str, object] | None) -> None:
+def test_each_loss_ends_as_it_was_predicted(
+    scene: LossScene, pace: dict[str, object] | None
+) -> None:
     scene.fleet.configure(**({} if pace is None else {"pace": pace}))
     for number, name in enumerate(NAMES):
         placement = {"numberOfClusters": 1 + number % 2, "clusterSets": ["losses"]}

@@ -49,7 +49,7 @@ def by_query(query: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class ReasonScene:
     installation: Installation
     hub: Client
 
@@ -97,7 +97,7 @@ def scene(
     git_server: GitServer,
     hub: Client,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Scene]:
+) -> Iterator[ReasonScene]:
     folder = tmp_path_factory.mktemp("reasons")
     fleet = new_fleet(git_server, "reasons", guestbook=False, **by_query(GOOD))
     processes = control_plane.processes
@@ -128,11 +128,11 @@ def scene(
                 )
             )
         installation.wait_for_policies()
-        yield Scene(installation=installation, hub=hub)
+        yield ReasonScene(installation=installation, hub=hub)
 
 
 def test_a_query_that_fails_on_one_cluster_is_a_sentence_in_status_within_seconds(
-    scene: Scene, record_property: Any
+    scene: ReasonScene, record_property: Any
 ) -> None:
     for cluster in SPOKES:
         wait_for(

@@ -153,7 +153,7 @@ TOO_LONG = "a" * 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class ObservedDecisions:
     """What OCM wrote, in the terms of a verdict."""
 
     decisions: dict[str, list[str]]
@@ -247,7 +247,9 @@ def test_a_name_too_long_for_a_label_is_never_decided(fleet: Client) -> None:
     assert predicted.sync_error is not None
     assert "must be no more than 63" in predicted.sync_error
     fleet.create(body)
-    nothing = Seen(decisions={}, labels={}, groups=[], satisfied=None, misconfigured=None)
+    nothing = ObservedDecisions(
+        decisions={}, labels={}, groups=[], satisfied=None, misconfigured=None
+    )
     hold_for(
         lambda: seen(fleet, [predicted.placement])[predicted.placement] == nothing,
         what="OCM writes nothing",
@@ -400,7 +402,7 @@ def agrees(fleet: Client, *verdicts: Verdict) -> None:
     """Wait until OCM shows what the verdicts say, and that it stays so."""
     wanted = {verdict.placement: expected(verdict) for verdict in verdicts}
 
-    def difference() -> dict[str, tuple[Seen, Seen]]:
+    def difference() -> dict[str, tuple[ObservedDecisions, ObservedDecisions]]:
         """What was predicted, and what OCM wrote, where it is something else."""
         found = seen(fleet, wanted)
         return {
@@ -413,7 +415,7 @@ def agrees(fleet: Client, *verdicts: Verdict) -> None:
     hold_for(lambda: not difference(), what="OCM goes on deciding as predicted", seconds=0.2)
 
 
-def expected(verdict: Verdict) -> Seen:
+def expected(verdict: Verdict) -> ObservedDecisions:
     name = verdict.placement.partition("/")[2]
     written = {decision.name: decision for decision in verdict.decisions}
     after = {
@@ -425,7 +427,7 @@ def expected(verdict: Verdict) -> Seen:
         None if one is None else (str(one.status), one.reason)
         for one in (verdict.satisfied, verdict.misconfigured)
     ]
-    return Seen(
+    return ObservedDecisions(
         decisions=after,
         labels={page: dict(written[page].labels) for page in after},
         groups=plain(verdict)["groups"] or [],
@@ -434,7 +436,7 @@ def expected(verdict: Verdict) -> Seen:
     )
 
 
-def seen(fleet: Client, names: Iterable[str]) -> dict[str, Seen]:
+def seen(fleet: Client, names: Iterable[str]) -> dict[str, ObservedDecisions]:
     """By `namespace/name`."""
     every = {"/".join(key(item)): item for item in fleet.list(DECISION)}
     placements = {"/".join(key(item)): item for item in fleet.list(PLACEMENT)}
@@ -449,7 +451,7 @@ def seen(fleet: Client, names: Iterable[str]) -> dict[str, Seen]:
         conditions = {
             one["type"]: (one["status"], one["reason"]) for one in status.get("conditions") or []
         }
-        found[name] = Seen(
+        found[name] = ObservedDecisions(
             decisions={page: clusters_of(item) for page, item in pages.items()},
             labels={page: item["metadata"]["labels"] for page, item in pages.items()},
             groups=[

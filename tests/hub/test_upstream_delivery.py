@@ -58,7 +58,7 @@ SPEC: Object = {"delivery": {"mode": "UpstreamController"}, "pace": PACE}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class UpstreamScene:
     hub: Client
     plane: ControlPlane
     owner: Owner
@@ -110,14 +110,14 @@ def fleet_of(server: GitServer) -> Fleet:
 @pytest.fixture
 def scene(
     argocd: ArgoCD, hub: Client, control_plane: ControlPlane, git_server: GitServer
-) -> Iterator[Scene]:
+) -> Iterator[UpstreamScene]:
     del argocd
     fleet = fleet_of(git_server)
     with upstreams_crds(hub) as owner, installed(fleet, control_plane):
         for cluster in SPOKES:
             hub.apply(manifest(ADDON, UPSTREAMS, namespace=cluster, spec={}))
         try:
-            yield Scene(hub=hub, plane=control_plane, owner=owner)
+            yield UpstreamScene(hub=hub, plane=control_plane, owner=owner)
         finally:
             for cluster in SPOKES:
                 hub.delete(ADDON, UPSTREAMS, namespace=cluster)
@@ -133,7 +133,7 @@ def status_writers(item: Object) -> set[str]:
     }
 
 
-def test_a_paced_move_by_scores_of_upstreams_agents(scene: Scene) -> None:
+def test_a_paced_move_by_scores_of_upstreams_agents(scene: UpstreamScene) -> None:
     scene.publish(**{HERE: 80, THERE: 20})
     wait_for_decision(scene.hub, APPLICATION, HERE)
     scene.owner.probe([SCORER], health="Active")
@@ -148,7 +148,7 @@ def test_a_paced_move_by_scores_of_upstreams_agents(scene: Scene) -> None:
         _status_is_upstreams(scene)
 
 
-def _moves(scene: Scene, running: Reconciler) -> None:
+def _moves(scene: UpstreamScene, running: Reconciler) -> None:
     wait_for_decision(scene.hub, APPLICATION, THERE)
     assert running.metric("paced_moves_admitted_total") == 1
     wait_for(
@@ -159,7 +159,7 @@ def _moves(scene: Scene, running: Reconciler) -> None:
     assert running.metric("scored_clusters", scorer=SCORER, state="endless") == len(SPOKES)
 
 
-def _status_is_upstreams(scene: Scene) -> None:
+def _status_is_upstreams(scene: UpstreamScene) -> None:
     """Whatever its controller writes stays, and only it wrote. Conditions are kept apart."""
     wait_for(
         lambda: conditions(kept_status(scene.hub, SCORER)) >= {"Healthy", "Scored"},

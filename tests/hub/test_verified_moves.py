@@ -72,7 +72,7 @@ CONFIG_MAP = "v1/ConfigMap"
 
 
 @dataclass(kw_only=True)
-class Scene:
+class VerifiedMoveScene:
     """A fleet of applications that verify their moves."""
 
     installation: Installation
@@ -215,7 +215,7 @@ def scene(
     git_server: GitServer,
     hub: Client,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Scene]:
+) -> Iterator[VerifiedMoveScene]:
     folder = tmp_path_factory.mktemp("verified")
     workload = git_server.create("verified-workload")
     workload.commit(workloads())
@@ -230,7 +230,7 @@ def scene(
             )
             stack.enter_context(agent)
         installation.wait_for_policies()
-        scene = Scene(
+        scene = VerifiedMoveScene(
             installation=installation, hub=hub, exporters=exporters, workload=workload.url
         )
         stack.callback(scene.forget)
@@ -238,7 +238,7 @@ def scene(
 
 
 @contextmanager
-def at_home(scene: Scene, *names: str) -> Iterator[None]:
+def at_home(scene: VerifiedMoveScene, *names: str) -> Iterator[None]:
     """These applications run on their first cluster, for as long as the block runs."""
     scene.has_room(HOME)
     scene.write(*names)
@@ -252,7 +252,7 @@ def at_home(scene: Scene, *names: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def shop(scene: Scene) -> Iterator[Shop]:
+def shop(scene: VerifiedMoveScene) -> Iterator[Shop]:
     """It answers all requests at home, and fails four of ten on the other cluster."""
     with shop_runs(scene.plane, SHOP, scene.exporters) as shop, at_home(scene, SHOP):
         shop.failing = {THERE: 4}
@@ -288,13 +288,13 @@ def outcomes(moves: Iterable[LedgerMove]) -> list[tuple[str, str, str, bool]]:
 THERE_AND_BACK = [(HERE, THERE, "Returned", False), (THERE, HERE, "", True)]
 
 
-def has_returned(scene: Scene, name: str) -> bool:
+def has_returned(scene: VerifiedMoveScene, name: str) -> bool:
     moves = scene.moves(name)
     return outcomes(moves) == THERE_AND_BACK and not any(move.under_way for move in moves)
 
 
 def test_an_application_comes_back_from_a_cluster_on_which_it_does_worse(
-    scene: Scene, shop: Shop, record_property: Any
+    scene: VerifiedMoveScene, shop: Shop, record_property: Any
 ) -> None:
     """It goes there by its score, and both copies stay until the check has failed."""
     uid = copies(scene.hub, SHOP)[HERE]["metadata"]["uid"]
@@ -363,7 +363,7 @@ class Killing:
     answer.
     """
 
-    scene: Scene
+    scene: VerifiedMoveScene
     moments: list[tuple[str, Callable[[Ledger], bool]]]
     """What the ledger says at each kill, one after the other."""
     killed: list[str] = field(default_factory=list)
@@ -387,7 +387,7 @@ class Killing:
 class Replicas:
     """Two replicas of the reconciler, each behind a proxy. One that was killed is replaced."""
 
-    scene: Scene
+    scene: VerifiedMoveScene
     killing: Killing
     stack: ExitStack
     running: list[Reconciler] = field(default_factory=list)
@@ -421,7 +421,7 @@ def in_phase(phase: str, *, returning: bool) -> Callable[[Ledger], bool]:
 
 
 def test_five_kills_on_the_way_change_nothing(
-    scene: Scene, shop: Shop, record_property: Any
+    scene: VerifiedMoveScene, shop: Shop, record_property: Any
 ) -> None:
     """A replica is killed after each write of the ledger that takes the move on. The other one
     goes on.
@@ -466,7 +466,9 @@ def test_five_kills_on_the_way_change_nothing(
     never_without_a_copy(applications.versions, SHOP)
 
 
-def measure(scene: Scene, names: Iterable[str], success: dict[str, float]) -> dict[str, set[str]]:
+def measure(
+    scene: VerifiedMoveScene, names: Iterable[str], success: dict[str, float]
+) -> dict[str, set[str]]:
     """Sets the metric of each copy where it runs, as requests would; returns where that is.
 
     It varies, as that of requests does. An agent writes a score that never changes only after half
@@ -484,14 +486,14 @@ def measure(scene: Scene, names: Iterable[str], success: dict[str, float]) -> di
 
 
 @pytest.fixture
-def herd(scene: Scene) -> Iterator[None]:
+def herd(scene: VerifiedMoveScene) -> Iterator[None]:
     with at_home(scene, *HERD):
         measure(scene, HERD, {HERE: 100, THERE: 100})
         yield
 
 
 def test_a_fleet_whose_scores_are_wrong_stops_itself(
-    scene: Scene, herd: None, record_property: Any
+    scene: VerifiedMoveScene, herd: None, record_property: Any
 ) -> None:
     """The scorer that ranks is poisoned. Of ten applications three go, three at a time, and come
     back. Seven never move. A person acknowledges the stop, and it goes on.

@@ -50,7 +50,7 @@ def blocks() -> list[Object]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class WithoutArgocdScene:
     fleet: Fleet
     hub: Client
     plane: ControlPlane
@@ -158,8 +158,8 @@ def flux(control_plane: ControlPlane) -> Iterator[Flux]:
 @pytest.fixture
 def scene(
     tree: Installation, flux: Flux, control_plane: ControlPlane, hub: Client
-) -> Iterator[Scene]:
-    found = Scene(fleet=tree.fleet, hub=hub, plane=control_plane, flux=flux)
+) -> Iterator[WithoutArgocdScene]:
+    found = WithoutArgocdScene(fleet=tree.fleet, hub=hub, plane=control_plane, flux=flux)
     found.bring()
     try:
         yield found
@@ -167,7 +167,9 @@ def scene(
         found.let_go()
 
 
-def test_flux_applies_crds_before_what_they_define(scene: Scene, tree: Installation) -> None:
+def test_flux_applies_crds_before_what_they_define(
+    scene: WithoutArgocdScene, tree: Installation
+) -> None:
     """In one Kustomization, in the first attempt; the others wait for it."""
     scene.let_go()
     take_away(tree, scene.hub)
@@ -180,7 +182,9 @@ def test_flux_applies_crds_before_what_they_define(scene: Scene, tree: Installat
         prefer(scene.hub, "node-tuning", best, namespace="tuning")
 
 
-def test_flux_deletes_what_left_the_tree_and_keeps_crds_and_namespaces(scene: Scene) -> None:
+def test_flux_deletes_what_left_the_tree_and_keeps_crds_and_namespaces(
+    scene: WithoutArgocdScene,
+) -> None:
     """They stay by the annotation that the patches of the page add."""
     scene.apply()
     scene.fleet.remove("apps/tuning.yaml")

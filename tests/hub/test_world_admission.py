@@ -19,9 +19,9 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for, wait_until_gone
 from tests.hub.scenario.installation import wait_for_policies
 from tests.support import yamlfast
-from tests.support.apiserver import Target, merged
+from tests.support.apiserver import ApiTarget, merged
 from tests.world import admission, fleet
-from tests.world.admission import Account, Asked, Policy
+from tests.world.admission import Account, AdmissionRequest, Policy
 
 pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
@@ -119,7 +119,7 @@ class Guarded:
 
     def modelled(self, request: Request) -> list[str]:
         """The names of the policies that refuse it in the world."""
-        target = Target.of(request.path)
+        target = ApiTarget.of(request.path)
         path = request.path.removesuffix(f"/{target.sub}") if target.sub else request.path
         before = self.stored.get(path)
         after: Object | None = None
@@ -129,7 +129,7 @@ class Guarded:
             after = merged(_copy(before), _copy(request.body))
         account = ACCOUNTS[request.account]
         assert isinstance(account, Account)
-        asked = Asked(
+        asked = AdmissionRequest(
             account=account,
             plural=target.plural,
             namespace=target.namespace,
@@ -393,5 +393,5 @@ def test_what_is_drawn_meets_every_policy_and_passes_each(guarded: Guarded) -> N
     refusing = {name for request in requests for name in guarded.modelled(request)}
     assert refusing == {policy.name for policy in guarded.policies}
     passing = [request for request in requests if not guarded.modelled(request)]
-    kinds = {(request.account, Target.of(request.path).plural) for request in passing}
+    kinds = {(request.account, ApiTarget.of(request.path).plural) for request in passing}
     assert len(kinds) >= 7, kinds

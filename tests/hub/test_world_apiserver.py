@@ -14,10 +14,10 @@ import pytest
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.waiting import wait_for, wait_until_gone
 from tests.hub.scenario.sides import Modelled
-from tests.support.agent.http import Reply, Seen
+from tests.support.agent.http import RecordedRequest, SentReply
 from tests.world.apiserver import TOKEN, WorldApiServer
 from tests.world.loop import world_loop
-from tests.world.network import Incoming, Watch
+from tests.world.network import Incoming, OpenWatch
 
 pytestmark = pytest.mark.family("kubernetes")
 
@@ -111,7 +111,9 @@ class InWorld:
         sent = b"" if body is None else json.dumps(body).encode()
         hub: WorldApiServer = self._modelled.hub
         return hub.answered(
-            Seen(method=method, target=target, headers=headers, body=sent, at=world_loop().time())
+            RecordedRequest(
+                method=method, target=target, headers=headers, body=sent, at=world_loop().time()
+            )
         )
 
     def __call__(
@@ -124,7 +126,7 @@ class InWorld:
         **query: str,
     ) -> tuple[int, Object]:
         answer = self._modelled.during(lambda: self._answered(method, path, body, content, query))
-        assert isinstance(answer, Reply)
+        assert isinstance(answer, SentReply)
         good = answer.status < 300
         return (200, json.loads(answer.body)) if good else (answer.status, {})
 
@@ -135,7 +137,7 @@ class InWorld:
 
         def begin() -> None:
             watch = self._answered("GET", path, None, "", {"watch": "1", "resourceVersion": since})
-            assert isinstance(watch, Watch)
+            assert isinstance(watch, OpenWatch)
             watch.read_by(cast("Incoming", received))
 
         # A bookmark would come after a minute.

@@ -35,7 +35,7 @@ from tests.hub.scenario.placements import (
     score_prioritizer,
 )
 from tests.hub.scenario.sides import Modelled, Real, Side, Step
-from tests.world.apiserver import Change
+from tests.world.apiserver import StoredChange
 from tests.world.ocm import Informers, Scheduler
 
 pytestmark = pytest.mark.family("kubernetes", "ocm")
@@ -124,7 +124,7 @@ class Model(Modelled):
         self.hub.changed.append(self._note)
         self.start(self.scheduler.run)
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: StoredChange) -> None:
         if change.key[0] == "placementdecisions" and change.after is not None:
             noted(self.histories, change.after)
 

@@ -15,7 +15,7 @@ from gitops_dsf.resolve.next_score import NextScore, ScorerEdit
 from gitops_dsf.simulator import simulate
 from gitops_dsf.simulator.certainty import certainty
 from tests.support import hubobjects
-from tests.support.agent.published import PublishedScores, Result
+from tests.support.agent.published import PublishedResult, PublishedScores
 from tests.support.hubobjects import NOW, binding, global_set, placement, score, stamp
 from tests.support.laws import examples
 from tests.support.rendering import scorer_of
@@ -70,7 +70,7 @@ def test_what_is_certain_comes_true(
     drifted = [raw + more for raw, more in zip(raw_scores, noise, strict=True)]
     for now, scored in ((0.0, raw_scores), (60.0, drifted)):
         for name, raw in zip(CLUSTERS, scored, strict=True):
-            hub[name].cycle(summarise(edit.before), [Result(raw)], now=now)
+            hub[name].cycle(summarise(edit.before), [PublishedResult(raw)], now=now)
 
     def objects(values: dict[str, int]) -> list[dict[str, Any]]:
         asking = placement("p", "cpu", "mem", number=wanted)
@@ -105,8 +105,8 @@ def test_what_is_certain_comes_true(
     for now in range(120, 1200, 360):
         values = {}
         for name, raw in zip(CLUSTERS, drifted, strict=True):
-            hub[name].cycle(summarise(edit.after), [Result(raw)], now=now)
-            unedited[name].cycle(summarise(edit.before), [Result(raw)], now=now)
+            hub[name].cycle(summarise(edit.after), [PublishedResult(raw)], now=now)
+            unedited[name].cycle(summarise(edit.before), [PublishedResult(raw)], now=now)
             values[name] = hub[name].counted("cpu", "cpu", now=now)
         if values == {name: unedited[name].counted("cpu", "cpu", now=now) for name in CLUSTERS}:
             # The edit has done nothing, and a refresh is none of its effects.

@@ -21,7 +21,15 @@ import yaml
 
 from tests.support import virtual_time
 from tests.support.agent import scorewrites
-from tests.support.agent.http import Answer, Fault, HttpFake, Reply, Seen, Stream, chunk
+from tests.support.agent.http import (
+    Answer,
+    HttpFake,
+    PeerFault,
+    RecordedRequest,
+    SentReply,
+    Stream,
+    chunk,
+)
 
 Object = dict[str, Any]
 Key = tuple[str, str, str]
@@ -72,7 +80,7 @@ CLUSTER_SCOPED: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target:
+class ApiTarget:
     """What a path names."""
 
     collection: str
@@ -135,7 +143,7 @@ class _Watch:
             self.tell({"type": event, "object": item})
 
 
-class ApiServer(HttpFake):
+class FakeApiServer(HttpFake):
     """`async with ApiServer() as server: server.url`; `serving` is for callers that block.
 
     Without ``serves`` it has every API. With it, it serves these collections, such as
@@ -184,7 +192,7 @@ class ApiServer(HttpFake):
         self.bodies: dict[str, Object] = {}
         """The body of the last write by its key in `writes`."""
 
-        self.before: Callable[[Seen], Reply | Fault | None] = lambda _seen: None
+        self.before: Callable[[RecordedRequest], SentReply | PeerFault | None] = lambda _seen: None
         """May answer or fail any request first."""
         self.arrives: Callable[[str], Awaitable[None]] | None = None
         """Awaited with `METHOD plural` when a request has arrived, before it has had an effect."""
@@ -215,7 +223,7 @@ class ApiServer(HttpFake):
         """From now on this collection, with these objects."""
         self.limited = True
         self.served.add(collection)
-        plural = Target.of(collection).plural
+        plural = ApiTarget.of(collection).plural
         self.objects = {key: item for key, item in self.objects.items() if key[0] != plural}
         for item in items:
             meta = item["metadata"]
@@ -223,7 +231,7 @@ class ApiServer(HttpFake):
 
     def items(self, collection: str) -> list[Object]:
         """The objects of a collection."""
-        plural = Target.of(collection).plural
+        plural = ApiTarget.of(collection).plural
         return [item for key, item in self.objects.items() if key[0] == plural]
 
     def put(self, plural: str, name: str, *, namespace: str = "", **fields: Any) -> Object:
@@ -269,15 +277,17 @@ class ApiServer(HttpFake):
     def kubeconfig(self, path: Path) -> Path:
         return kubeconfig(path, server=self.url, token=self.token)
 
-    def answer(self, seen: Seen) -> Answer | Awaitable[Answer]:
+    def answer(self, seen: RecordedRequest) -> Answer | Awaitable[Answer]:
         """Answers at once, unless the test makes it wait."""
         if self.arrives is not None:
             return self._answer_late(seen, self.arrives)
         answer = self.answered(seen)
         return self._dated(answer) if self.gate is None else self._after_gate(answer, self.gate)
 
-    async def _answer_late(self, seen: Seen, arrives: Callable[[str], Awaitable[None]]) -> Answer:
-        await arrives(f"{seen.method} {Target.of(seen.path).plural}")
+    async def _answer_late(
+        self, seen: RecordedRequest, arrives: Callable[[str], Awaitable[None]]
+    ) -> Answer:
+        await arrives(f"{seen.method} {ApiTarget.of(seen.path).plural}")
         answer = self.answered(seen)
         return (
             self._dated(answer) if self.gate is None else await self._after_gate(answer, self.gate)
@@ -292,15 +302,15 @@ class ApiServer(HttpFake):
         if self.clock is None:
             return answer
         date = _http_date(int(self.clock() + self.ahead))
-        if isinstance(answer, Reply):
+        if isinstance(answer, SentReply):
             headers = {"Date": date, **answer.headers}
-            return Reply(status=answer.status, body=answer.body, headers=headers)
+            return SentReply(status=answer.status, body=answer.body, headers=headers)
         if isinstance(answer, Stream):
             status, _, rest = answer.head.partition(b"\r\n")
             return replace(answer, head=b"%b\r\nDate: %b\r\n%b" % (status, date.encode(), rest))
         return answer
 
-    def answered(self, seen: Seen) -> Reply | Fault | Stream:
+    def answered(self, seen: RecordedRequest) -> SentReply | PeerFault | Stream:
         """The answer at once, for callers without a connection."""
         first = self.before(seen)
         if first is not None:
@@ -310,7 +320,7 @@ class ApiServer(HttpFake):
         words = seen.path.strip("/").split("/")
         if len(words) <= (2 if words[0] == "api" else 3):
             return self._discovery(words)
-        target = Target.of(seen.path)
+        target = ApiTarget.of(seen.path)
         method = "WATCH" if "watch" in seen.query else seen.method
         word = f"{method} {target.plural}"
         self.asked.append(f"{word}/{target.name}" if target.name else word)
@@ -326,14 +336,14 @@ class ApiServer(HttpFake):
             case "GET" if not target.name:
                 return self._list(target, seen)
             case "GET" if self.instead_of_objects:
-                return Reply(body=self.instead_of_objects)
+                return SentReply(body=self.instead_of_objects)
         return self._object(target, seen)
 
-    def _refusal(self, method: str, target: Target, asked: str) -> Reply | Fault | None:
+    def _refusal(self, method: str, target: ApiTarget, asked: str) -> SentReply | PeerFault | None:
         for key in (f"{method} {target.plural}", asked):
             if self.refusals.get(key):
                 status = self.refusals[key].pop(0)
-                return failure(status, "refused by the test") if status else Fault()
+                return failure(status, "refused by the test") if status else PeerFault()
         for key in (target.collection, target.plural, f"{method} {target.kind} {target.name}"):
             if key in self.refused:
                 verb = {"GET": "list", "WATCH": "watch"}.get(method, "patch")
@@ -343,7 +353,7 @@ class ApiServer(HttpFake):
                 return failure(self.refused[key], message)
         return None
 
-    def _discovery(self, words: list[str]) -> Reply:
+    def _discovery(self, words: list[str]) -> SentReply:
         base = "/" + "/".join(words)
         served = sorted(self.served)
         if base != "/apis":
@@ -371,9 +381,9 @@ class ApiServer(HttpFake):
             }
         )
 
-    def _list(self, target: Target, seen: Seen) -> Reply:
+    def _list(self, target: ApiTarget, seen: RecordedRequest) -> SentReply:
         if self.instead_of_lists:
-            return Reply(body=self.instead_of_lists)
+            return SentReply(body=self.instead_of_lists)
         query = seen.query
         if self.expired and "continue" in query:
             self.expired -= 1
@@ -403,7 +413,7 @@ class ApiServer(HttpFake):
         metadata = {"resourceVersion": str(self.version), **more}
         return _reply({"kind": f"{target.kind}List", "metadata": metadata, "items": shown})
 
-    def _watch(self, target: Target, seen: Seen) -> Reply | Stream:
+    def _watch(self, target: ApiTarget, seen: RecordedRequest) -> SentReply | Stream:
         if self.live:
             watch = _Watch(plural=target.plural, selector=seen.query.get("fieldSelector", ""))
             # What changed between the list and the watch comes first.
@@ -439,7 +449,7 @@ class ApiServer(HttpFake):
             metadata = {"resourceVersion": str(self.version)}
             return chunk(_line({"type": "BOOKMARK", "object": {"metadata": metadata}}))
 
-    def _object(self, target: Target, seen: Seen) -> Reply:
+    def _object(self, target: ApiTarget, seen: RecordedRequest) -> SentReply:
         """Reads or writes one object."""
         body = self._body(seen)
         key = (
@@ -480,15 +490,17 @@ class ApiServer(HttpFake):
         stored = self._store(key, after)
         return self._stored_reply(key, stored, status=200 if before is not None else 201)
 
-    def _body(self, seen: Seen) -> Any:
+    def _body(self, seen: RecordedRequest) -> Any:
         """The content of a request."""
         return msgspec.json.decode(seen.body) if seen.body else {}
 
-    def _stored_reply(self, key: Key, item: Object, *, status: int) -> Reply:  # noqa: ARG002 - see the world
+    def _stored_reply(self, key: Key, item: Object, *, status: int) -> SentReply:  # noqa: ARG002 - see the world
         """The answer to a write: the object as it is stored now."""
         return _reply(item, status=status)
 
-    def _after(self, target: Target, seen: Seen, body: Object, before: Object) -> Object:
+    def _after(
+        self, target: ApiTarget, seen: RecordedRequest, body: Object, before: Object
+    ) -> Object:
         """What is stored after a write."""
         merges = seen.headers.get("content-type") == "application/merge-patch+json"
         if target.plural == SCORES and not merges:
@@ -545,7 +557,7 @@ def at_version(item: Object, version: int) -> Object:
 
 
 @contextmanager
-def serving(server: ApiServer) -> Iterator[ApiServer]:
+def serving(server: FakeApiServer) -> Iterator[FakeApiServer]:
     """Serves from a thread until the block ends."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -566,15 +578,15 @@ def _http_date(seconds: int) -> str:
     return formatdate(seconds, usegmt=True)
 
 
-def _reply(plain: object, *, status: int = 200) -> Reply:
-    return Reply(
+def _reply(plain: object, *, status: int = 200) -> SentReply:
+    return SentReply(
         status=status,
         body=msgspec.json.encode(plain),
         headers={"Content-Type": "application/json"},
     )
 
 
-def failure(status: int, message: str) -> Reply:
+def failure(status: int, message: str) -> SentReply:
     return _reply(
         {"kind": "Status", "status": "Failure", "message": message, "code": status}, status=status
     )
@@ -608,7 +620,7 @@ def kubeconfig(path: Path, *, server: str, token: str = TOKEN, **cluster: Any) -
     return path
 
 
-def _precondition(method: str, body: Object, before: Object) -> Reply | None:
+def _precondition(method: str, body: Object, before: Object) -> SentReply | None:
     """The answer where the writer means another object or version."""
     wanted = body.get("preconditions", {}) if method == "DELETE" else {}
     if method != "DELETE" and isinstance(body, dict):
@@ -626,7 +638,7 @@ def _key(item: Object) -> Key:
     return f"{item['kind'].lower()}s", metadata.get("namespace", ""), metadata["name"]
 
 
-def _missing(target: Target) -> Reply:
+def _missing(target: ApiTarget) -> SentReply:
     group = target.collection.split("/")[2] if target.collection.startswith("/apis/") else ""
     return failure(404, f'{target.plural}{"." if group else ""}{group} "{target.name}" not found')
 

@@ -71,7 +71,7 @@ VERIFICATION: Final = Verification(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Event:
+class CapacityChange:
     """At `at` seconds the capacity of a cluster changes; 0 loses it."""
 
     at: int
@@ -80,7 +80,7 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fleet:
+class LoopFleet:
     """What a loop starts with.
 
     Capacity and load are points of the score, which says what is free.
@@ -91,7 +91,7 @@ class Fleet:
     """By application."""
     placed: Mapping[str, str]
     """The cluster of each application."""
-    events: Sequence[Event] = ()
+    events: Sequence[CapacityChange] = ()
     seconds: int
 
 
@@ -106,7 +106,7 @@ class Moved:
 
 
 @dataclass(kw_only=True)
-class Outcome:
+class LoopOutcome:
     """What happened in a loop."""
 
     moves: list[Moved] = field(default_factory=list)
@@ -152,7 +152,7 @@ class Loop:
 
     def __init__(
         self,
-        fleet: Fleet,
+        fleet: LoopFleet,
         *,
         pace: Pace | None,
         demand: Callable[[int], int] = lambda load: load,
@@ -193,9 +193,9 @@ class Loop:
             ranking = PacedRanking((term,), steady=STEADY, verification=verified)
             key = f"ns/{name}"
             self._paced[key] = Paced.of(self._state.placement(key), ranking)
-        self.outcome = Outcome()
+        self.outcome = LoopOutcome()
 
-    def run(self) -> Outcome:
+    def run(self) -> LoopOutcome:
         """Runs to the end."""
         events = sorted(self._fleet.events, key=lambda each: each.at, reverse=True)
         for now in range(0, self._fleet.seconds, TICK):
@@ -222,7 +222,7 @@ class Loop:
         if max(outcome.free.values()) - low > STICKINESS:
             outcome.uneven.append(now)
 
-    def _happen(self, event: Event) -> None:
+    def _happen(self, event: CapacityChange) -> None:
         self._capacity[event.cluster] = event.capacity
         if not event.capacity:
             self._measured.pop(event.cluster, None)
@@ -408,21 +408,25 @@ def _moment(now: int) -> datetime:
     return datetime.fromtimestamp(now, UTC)
 
 
-def herd(*, seconds: int = HOUR) -> Fleet:
+def herd(*, seconds: int = HOUR) -> LoopFleet:
     """Twenty applications on the worst of four clusters."""
     demand = 5
     loads = {f"app-{number:02}": demand for number in range(20)}
     free = {"c1": 40 + 20 * demand, "c2": 62, "c3": 58, "c4": 55}
-    return Fleet(capacities=free, loads=loads, placed=dict.fromkeys(loads, "c1"), seconds=seconds)
+    return LoopFleet(
+        capacities=free, loads=loads, placed=dict.fromkeys(loads, "c1"), seconds=seconds
+    )
 
 
-def fleet(*, clusters: int, applications: int, events: Sequence[Event], seconds: int) -> Fleet:
+def fleet(
+    *, clusters: int, applications: int, events: Sequence[CapacityChange], seconds: int
+) -> LoopFleet:
     """Clusters of 100 points, which are used by two fifths, evenly."""
     rng = random.Random(7)
     names = [f"c{number:02}" for number in range(clusters)]
     loads = {f"a{number:03}": rng.randint(2, 6) for number in range(applications)}
     placed = {name: names[number % clusters] for number, name in enumerate(loads)}
-    return Fleet(
+    return LoopFleet(
         capacities=dict.fromkeys(names, 100.0),
         loads=loads,
         placed=placed,

@@ -13,7 +13,7 @@ CHECKS = sorted((ARGOCD / "health").glob("*/*/health.lua"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class HealthCase:
     """An object, and the exact result that the script of its kind must return."""
 
     script: Path
@@ -26,7 +26,7 @@ class Case:
         return f"{self.script.parts[-3]}/{self.script.parts[-2]}"
 
 
-def cases() -> list[Case]:
+def cases() -> list[HealthCase]:
     found = []
     for script in CHECKS:
         tests = yamlfast.load((script.parent / "health_test.yaml").read_text(encoding="utf-8"))[
@@ -34,7 +34,7 @@ def cases() -> list[Case]:
         ]
         for test in tests:
             wanted = test["healthStatus"]
-            case = Case(
+            case = HealthCase(
                 script=script,
                 input=script.parent / test["inputPath"],
                 status=wanted["status"],

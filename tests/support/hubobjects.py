@@ -9,7 +9,7 @@ from typing import Any
 
 from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION
 from tests.support import scorerlists
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FakeApiServer
 
 Object = dict[str, Any]
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
@@ -301,8 +301,8 @@ def _listed(objects: list[Object]) -> list[Object]:
     return scorerlists.config_maps(scorerlists.specs_of(scorers))
 
 
-def hub_with(objects: list[Object], **more: Any) -> ApiServer:
+def hub_with(objects: list[Object], **more: Any) -> FakeApiServer:
     """With these attributes, such as `expired=1`."""
-    server = ApiServer(serves=by_path(objects))
+    server = FakeApiServer(serves=by_path(objects))
     vars(server).update(more)
     return server

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 import httpx
 
-from tests.support.agent.http import Answer, Fault, HttpFake, Seen, Stream
+from tests.support.agent.http import Answer, HttpFake, PeerFault, RecordedRequest, Stream
 from tests.support.leanhttp import LeanRequest, LeanResponse, LeanStream, tell_sending
 
 SCHEME: Final = "http://"
@@ -87,7 +87,7 @@ class InMemory(HttpFake):
         await tell_sending(request.trace)
         return await self._arrived(request, await self._answered(seen, request.read_seconds))
 
-    async def _answered(self, seen: Seen, read_seconds: float | None) -> Answer:
+    async def _answered(self, seen: RecordedRequest, read_seconds: float | None) -> Answer:
         self.seen.append(seen)
         answering = self._handled(seen)
         if not isinstance(answering, asyncio.Task):
@@ -101,7 +101,7 @@ class InMemory(HttpFake):
             raise httpx.RemoteProtocolError(DISCONNECTED)
         return answering.result()
 
-    def _handled(self, seen: Seen) -> "Answer | asyncio.Task[Answer]":
+    def _handled(self, seen: RecordedRequest) -> "Answer | asyncio.Task[Answer]":
         """What the handler says. If it takes time, it goes on even when the client goes away."""
         try:
             answer = self.handler(seen)
@@ -122,7 +122,7 @@ class InMemory(HttpFake):
             raise
 
     async def _arrived(self, request: LeanRequest, answer: Answer) -> LeanResponse:
-        if isinstance(answer, Fault):
+        if isinstance(answer, PeerFault):
             assert not answer.writes, "bytes that are not HTTP need a server on the wire"
             if answer.hang:
                 hanging = asyncio.create_task(asyncio.Event().wait())

@@ -12,13 +12,13 @@ from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 import httpx
 
-from tests.support.agent.http import Seen
+from tests.support.agent.http import RecordedRequest
 
 Trace = Callable[[str, Mapping[str, Any]], Awaitable[None]]
 """Called with each of httpcore's events, and a mapping."""
 
 
-class LeanSeen(Seen):
+class LeanSeen(RecordedRequest):
     """A request that is known in parts, so that nobody writes a URL of them and reads that
     again.
     """

@@ -18,7 +18,7 @@ Value = Callable[[float], float | None]
 
 
 @dataclass
-class Store(ThreadServer):
+class FakeMetricStore(ThreadServer):
     """A context manager. `scores` gives the raw score of a score name and a cluster at a time."""
 
     scores: Mapping[tuple[str, str], Value]

@@ -9,7 +9,7 @@ from dsf_runtime.access import Access
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.support import scorerlists
-from tests.support.apiserver import TOKEN, ApiServer, Key, Object
+from tests.support.apiserver import TOKEN, FakeApiServer, Key, Object
 from tests.support.hubobjects import ARGOCD
 from tests.support.inmemory import InMemory
 from tests.support.virtual_time import wall
@@ -26,7 +26,7 @@ class FixedClaim:
         return self.seconds
 
 
-class ObjectHub(InMemory, ApiServer):
+class ObjectHub(InMemory, FakeApiServer):
     """Makes clients of itself.
 
     The list of scorers follows the DynamicScorers, as if one render had made both, until a test

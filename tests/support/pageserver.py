@@ -36,7 +36,7 @@ def says(**config: Any) -> Answer:
     return Answer(body=json.dumps(config).encode())
 
 
-class PageServer(ThreadServer):
+class ConfigPageServer(ThreadServer):
     """`pages` may change while it runs. `headers` records what callers sent."""
 
     def __init__(self) -> None:

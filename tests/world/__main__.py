@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.world import run
-from tests.world.run import Order, Result
+from tests.world.run import WorldOrder, WorldResult
 from tests.world.world import Size
 
 SEEDS: Final = 10**6
@@ -78,7 +78,7 @@ def main() -> int:
         only = None
         if flags.faults is not None:
             only = () if flags.faults == "none" else tuple(map(int, flags.faults.split(",")))
-        result = run.run_apart(Order(seed=flags.seed, hours=flags.hours, size=size, only=only))
+        result = run.run_apart(WorldOrder(seed=flags.seed, hours=flags.hours, size=size, only=only))
         if flags.history:
             print("\n".join(result.lines))
         print("\n".join(run.told(result)), flush=True)
@@ -93,7 +93,7 @@ def main() -> int:
         cpu=math.inf if flags.cpu is None else flags.cpu,
         longest=flags.longest,
     )
-    orders = (Order(seed=seed, hours=flags.hours, size=size) for seed in seeds)
+    orders = (WorldOrder(seed=seed, hours=flags.hours, size=size) for seed in seeds)
     failed = [] if flags.only_new else failed_orders()
     results = many(failed, orders, limit=limit, workers=flags.workers)
     was_drawn = flags.first in {None, "commit"}
@@ -122,21 +122,21 @@ class Limit:
     """Seconds of CPU of one world."""
 
 
-def failed_orders() -> list[Order]:
+def failed_orders() -> list[WorldOrder]:
     """All worlds that ever failed."""
     lines = FAILED.read_text().splitlines()
     return [_order(line) for line in lines if line and not line.startswith("#")]
 
 
 def many(
-    failed: Sequence[Order], new: Iterator[Order], *, limit: Limit, workers: int
-) -> list[Result]:
+    failed: Sequence[WorldOrder], new: Iterator[WorldOrder], *, limit: Limit, workers: int
+) -> list[WorldResult]:
     """The worlds that ever failed, then new ones until the limit is reached or one breaks a law."""
     orders = list(failed)
-    results: list[Result] = []
+    results: list[WorldResult] = []
     end: float | None = None
     with ThreadPoolExecutor(workers) as pool:
-        running: set[Future[Result]] = set()
+        running: set[Future[WorldResult]] = set()
         while True:
             if end is None and not orders:
                 end = time.monotonic() + limit.seconds
@@ -159,10 +159,10 @@ def many(
                 print("\n".join(run.told(results[-1])), flush=True)
 
 
-def _order(line: str) -> Order:
+def _order(line: str) -> WorldOrder:
     words = dict(word.split("=") for word in line.split("#", maxsplit=1)[0].split())
     only = words.get("FAULTS")
-    return Order(
+    return WorldOrder(
         seed=int(words["SEED"]),
         hours=float(words.get("HOURS", "3")),
         size=Size(
@@ -173,7 +173,9 @@ def _order(line: str) -> Order:
     )
 
 
-def end(results: list[Result], *, commit: str, shrink: float, drawn: Sequence[Order] = ()) -> int:
+def end(
+    results: list[WorldResult], *, commit: str, shrink: float, drawn: Sequence[WorldOrder] = ()
+) -> int:
     """Makes what failed smaller, with `shrink` seconds of CPU in all, and prints what was run.
 
     `drawn` are the orders that nobody has run before.

@@ -64,7 +64,7 @@ class Account:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AdmissionRequest:
     """A write as a policy sees it."""
 
     account: Account
@@ -103,7 +103,7 @@ def program(name: str, *, namespace: str) -> Account | None:
     return Account(name=f"system:serviceaccount:{namespace}:{accounts[kind]}")
 
 
-def refusal(policies: Iterable[Policy], asked: Asked) -> str:
+def refusal(policies: Iterable[Policy], asked: AdmissionRequest) -> str:
     """Why a policy refuses a write; empty if none does."""
     resource = f"{asked.plural}/{asked.subresource}" if asked.subresource else asked.plural
     operation = asked.operation
@@ -122,7 +122,7 @@ def refusal(policies: Iterable[Policy], asked: Asked) -> str:
     return ""
 
 
-def _seen(asked: Asked) -> dict[str, Any]:
+def _seen(asked: AdmissionRequest) -> dict[str, Any]:
     """What expressions see of a write."""
     request: dict[str, Any] = {
         "operation": asked.operation,

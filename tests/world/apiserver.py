@@ -25,14 +25,14 @@ from typing import Any, Final
 import msgspec
 
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from tests.support.agent.http import Reply, Seen
+from tests.support.agent.http import RecordedRequest, SentReply
 from tests.support.agent.scorewrites import RefusedError
 from tests.support.apiserver import (
     APPLY,
-    ApiServer,
+    ApiTarget,
+    FakeApiServer,
     Key,
     Object,
-    Target,
     _labelled,
     _selected,
     at_version,
@@ -40,7 +40,7 @@ from tests.support.apiserver import (
     failure,
 )
 from tests.world.loop import EPOCH, later, world_loop
-from tests.world.network import Answer, Watch
+from tests.world.network import Answer, OpenWatch
 
 EVENTS: Final = 4000
 """Changes that a watch can continue from. Older ones are compacted."""
@@ -50,7 +50,7 @@ JSON: Final = {"Content-Type": "application/json"}
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StoredChange:
     """One write. `after` is None for a deletion."""
 
     version: int
@@ -61,7 +61,7 @@ class Change:
     """`after` as JSON."""
 
 
-Admit = Callable[[Target, Object | None, Object | None, Object], str]
+Admit = Callable[[ApiTarget, Object | None, Object | None, Object], str]
 """Admission of a write of the `writer`: the object before and after it, None where there is none,
 and what was sent.
 """
@@ -81,14 +81,14 @@ class _Open:
     Changes wait in `pending` until its client has it and the older ones were sent.
     """
 
-    target: Target
+    target: ApiTarget
     selector: str
-    watch: Watch
+    watch: OpenWatch
     since: int
     """Changes up to this version are not sent, even if it is one that nobody has written yet."""
-    pending: list[Change] | None = field(default_factory=list)
+    pending: list[StoredChange] | None = field(default_factory=list)
 
-    def tell(self, change: Change) -> None:
+    def tell(self, change: StoredChange) -> None:
         if self.pending is not None:
             self.pending.append(change)
             return
@@ -106,7 +106,7 @@ class _Open:
         self.watch.send(b'{"type":"%b","object":%b}\n' % (event.encode(), encoded))
 
 
-class WorldApiServer(ApiServer):
+class WorldApiServer(FakeApiServer):
     """Answers without a connection (`answered`). `changed` is called after each write."""
 
     def __init__(self) -> None:
@@ -114,12 +114,12 @@ class WorldApiServer(ApiServer):
         self.asked = _Last()
         self.seen = _Last()
         self.writes = _Last()
-        self.log: deque[Change] = deque(maxlen=EVENTS)
+        self.log: deque[StoredChange] = deque(maxlen=EVENTS)
         self.compacted = self.version
         """Watches from before this version are told that it is too old."""
         self.opened: list[_Open] = []
         self.by_plural: dict[str, dict[Key, Object]] = {}
-        self.changed: list[Callable[[Change], None]] = []
+        self.changed: list[Callable[[StoredChange], None]] = []
         self.requester: Callable[[], str] = lambda: "?"
         self.writer = ""
         """Who writes now: the program whose request is carried out, or a model."""
@@ -150,7 +150,7 @@ class WorldApiServer(ApiServer):
 
     # What requests see.
 
-    def answered(self, seen: Seen) -> Answer:  # type: ignore[override]
+    def answered(self, seen: RecordedRequest) -> Answer:  # type: ignore[override]
         """As the server of the tests, without what only tests of one program need, such as
         refusals.
         """
@@ -159,22 +159,22 @@ class WorldApiServer(ApiServer):
         if path.count("/") < (4 if path.startswith("/apis/") else 3):
             # Discovery.
             answer = super().answered(seen)
-            assert isinstance(answer, Reply)
+            assert isinstance(answer, SentReply)
             return self.dated(answer)
         if seen.headers.get("authorization") != self._authorization:
             return self.dated(failure(401, "Unauthorized"))
-        target = Target.of(path)
+        target = ApiTarget.of(path)
         if "watch" in seen.query:
-            watch: Watch = self._watch(target, seen)
+            watch: OpenWatch = self._watch(target, seen)
             watch.headers = self._date
             return watch
         if seen.method == "GET" and not target.name:
             return self.dated(self._list(target, seen))
         return self.dated(self._object(target, seen))
 
-    def dated(self, answer: Reply) -> Reply:
+    def dated(self, answer: SentReply) -> SentReply:
         """The answer with a Date header: a real server dates every answer, also a refusal."""
-        return Reply(
+        return SentReply(
             status=answer.status, body=answer.body, headers={**self._date, **answer.headers}
         )
 
@@ -185,12 +185,12 @@ class WorldApiServer(ApiServer):
             self._minute = minute, formatdate(minute * 60, usegmt=True).removesuffix("00 GMT")
         return {"Date": f"{self._minute[1]}{second:02} GMT"}
 
-    def elsewhere(self, seen: Seen) -> Answer:
+    def elsewhere(self, seen: RecordedRequest) -> Answer:
         """The answer of an API server that is behind, to a list or watch."""
         if self.behind is None:
             return self.answered(seen)
         version, objects = self.behind
-        target = Target.of(seen.path)
+        target = ApiTarget.of(seen.path)
         if "watch" in seen.query:
             # It continues from its own cache, and catches up at once, which is enough: what a
             # client sees is an older list followed by every change.
@@ -207,7 +207,7 @@ class WorldApiServer(ApiServer):
             self.by_plural[target.plural], self.version = here, now
             self._sorted.pop(target.plural, None)
 
-    def _list(self, target: Target, seen: Seen) -> Reply:
+    def _list(self, target: ApiTarget, seen: RecordedRequest) -> SentReply:
         query = seen.query
         label, field = query.get("labelSelector", ""), query.get("fieldSelector", "")
         kept = self.by_plural.get(target.plural, {})
@@ -221,7 +221,7 @@ class WorldApiServer(ApiServer):
             rows = [
                 {"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for _, item in shown
             ]
-            return Reply.of({"kind": "Table", "rows": rows})
+            return SentReply.of({"kind": "Table", "rows": rows})
         start, limit = int(query.get("continue", "0")), int(query.get("limit", "0")) or len(shown)
         end = start + limit
         metadata = {"resourceVersion": str(self.version)}
@@ -229,7 +229,7 @@ class WorldApiServer(ApiServer):
             metadata["continue"] = str(end)
         head = msgspec.json.encode({"kind": f"{target.kind}List", "metadata": metadata})
         items = b",".join(self._json(key, item) for key, item in shown[start:end])
-        return Reply(body=b'%b,"items":[%b]}' % (head[:-1], items), headers=JSON)
+        return SentReply(body=b'%b,"items":[%b]}' % (head[:-1], items), headers=JSON)
 
     def _keys(self, plural: str, namespace: str) -> list[Key]:
         """Of the objects of a namespace, or of all, in order. The list is not to be changed."""
@@ -275,10 +275,13 @@ class WorldApiServer(ApiServer):
                 self._pages.setdefault((meta["namespace"], name), []).append(item)
         return self._pages.get((namespace, placement), [])
 
-    def _watch(self, target: Target, seen: Seen) -> Any:
+    def _watch(self, target: ApiTarget, seen: RecordedRequest) -> Any:
         since = int(seen.query.get("resourceVersion") or self.version)
         opened = _Open(
-            target=target, selector=seen.query.get("fieldSelector", ""), watch=Watch(), since=since
+            target=target,
+            selector=seen.query.get("fieldSelector", ""),
+            watch=OpenWatch(),
+            since=since,
         )
         watch = opened.watch
         if since < self.compacted:
@@ -316,12 +319,12 @@ class WorldApiServer(ApiServer):
 
         later(BOOKMARK_SECONDS, bookmark)
 
-    def _object(self, target: Target, seen: Seen) -> Reply:
+    def _object(self, target: ApiTarget, seen: RecordedRequest) -> SentReply:
         if seen.method == "GET":
             key = target.plural, target.namespace, target.name
             stored = self.objects.get(key)
             if stored is not None:
-                return Reply(body=self._json(key, stored), headers=JSON)
+                return SentReply(body=self._json(key, stored), headers=JSON)
         else:
             body = self._body(seen)
             name = target.name or body.get("metadata", {}).get("name", "")
@@ -345,10 +348,12 @@ class WorldApiServer(ApiServer):
             kept = self.objects.get((target.plural, target.namespace, target.name))
             if kept is not None:
                 # A finalizer keeps it: the server answers with the object.
-                return Reply.of({"kind": target.kind, **kept})
+                return SentReply.of({"kind": target.kind, **kept})
         return answer
 
-    def _after(self, target: Target, seen: Seen, body: Object, before: Object) -> Object:
+    def _after(
+        self, target: ApiTarget, seen: RecordedRequest, body: Object, before: Object
+    ) -> Object:
         after = super()._after(target, seen, body, before)
         refused = self.admit(target, before or None, after, body)
         if refused:
@@ -356,15 +361,15 @@ class WorldApiServer(ApiServer):
             raise RefusedError(403, f'{target.plural} "{name}" is forbidden: {refused}')
         return after
 
-    def _body(self, seen: Seen) -> Any:
+    def _body(self, seen: RecordedRequest) -> Any:
         """Read once: a request whose content is kept for its whole way has it in `decoded`."""
         kept = seen.__dict__
         if "decoded" not in kept:
             kept["decoded"] = msgspec.json.decode(seen.body) if seen.body else {}
         return kept["decoded"]
 
-    def _stored_reply(self, key: Key, item: Object, *, status: int) -> Reply:
-        return Reply(status=status, body=self._json(key, item), headers=JSON)
+    def _stored_reply(self, key: Key, item: Object, *, status: int) -> SentReply:
+        return SentReply(status=status, body=self._json(key, item), headers=JSON)
 
     # What is stored.
 
@@ -383,7 +388,7 @@ class WorldApiServer(ApiServer):
         del self.by_plural[key[0]][key]
         self._encoded.pop(key, None)
         self._sorted.pop(key[0], None)
-        self._tell_all(Change(self.version, key, before, None))
+        self._tell_all(StoredChange(self.version, key, before, None))
 
     def _keep(self, key: Key, item: Object) -> None:
         before = self.objects.get(key)
@@ -399,9 +404,9 @@ class WorldApiServer(ApiServer):
         self.by_plural.setdefault(key[0], {})[key] = item
         if before is None:
             self._sorted.pop(key[0], None)
-        self._tell_all(Change(self.version, key, before, item, self._json(key, item)))
+        self._tell_all(StoredChange(self.version, key, before, item, self._json(key, item)))
 
-    def _tell_all(self, change: Change) -> None:
+    def _tell_all(self, change: StoredChange) -> None:
         if change.key[0] == "placementdecisions":
             self._pages = None
         self._owned.pop(change.key[0], None)
@@ -486,12 +491,12 @@ class WorldApiServer(ApiServer):
             if gone.get(key) is not self.objects.get(key):
                 after = self.objects.get(key)
                 encoded = b"null" if after is None else self._json(key, after)
-                change = Change(self.version, key, gone.get(key), after, encoded)
+                change = StoredChange(self.version, key, gone.get(key), after, encoded)
                 for listener in self.changed:
                     listener(change)
 
 
-def _while_deleted(before: Object | None, body: Object, seen: Seen) -> str:
+def _while_deleted(before: Object | None, body: Object, seen: RecordedRequest) -> str:
     """Why an object that is being deleted cannot be changed so; empty if it can."""
     if before is None or "deletionTimestamp" not in before["metadata"] or seen.method == "DELETE":
         return ""
@@ -510,7 +515,7 @@ def _line(kind: str, item: Object) -> bytes:
     return msgspec.json.encode({"type": kind, "object": item}) + b"\n"
 
 
-def _end_with(watch: Watch, line: bytes) -> None:
+def _end_with(watch: OpenWatch, line: bytes) -> None:
     watch.send(line)
     watch.end()
 

@@ -35,8 +35,8 @@ from typing import Any, Final
 
 from gitops_dsf.hub.names import APPLICATION_LABEL, PLACEMENT_LABEL, REFRESH_ANNOTATION
 from tests.support.apiserver import Key, Object
-from tests.world.apiserver import Change, WorldApiServer
-from tests.world.fleet import ARGOCD, Rendered
+from tests.world.apiserver import StoredChange, WorldApiServer
+from tests.world.fleet import ARGOCD, RenderedFleet
 from tests.world.loop import later, world_loop
 
 SETS: Final = "argocd-applicationset"
@@ -78,7 +78,7 @@ class Sync:
 
         later(seconds, go_on)
 
-    def apply(self, tree: Rendered) -> None:
+    def apply(self, tree: RenderedFleet) -> None:
         """In order of waves: Argo CD waits for nothing here, because these kinds have no health."""
         for key, item in sorted(tree.objects.items(), key=_wave):
             self._one(key, item)
@@ -155,7 +155,7 @@ class ApplicationSets:
     def stop(self) -> None:
         self._hub.changed.remove(self._take)
 
-    def _take(self, change: Change) -> None:
+    def _take(self, change: StoredChange) -> None:
         plural, _, name = change.key
         if plural == "applicationsets":
             if change.after is None:
@@ -338,7 +338,7 @@ class Applications:
     def _later(self, least: float, most: float, what: Callable[..., Any], *args: Any) -> None:
         later(self._random.uniform(least, most), what, *args)
 
-    def _take(self, change: Change) -> None:
+    def _take(self, change: StoredChange) -> None:
         plural, _, name = change.key
         if plural != "applications":
             return

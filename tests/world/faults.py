@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Final
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.scorerlist import INDEX_CONFIGMAP, PART_CONFIGMAPS
-from tests.support.agent.http import Reply, Seen
-from tests.support.apiserver import Target, failure
+from tests.support.agent.http import RecordedRequest, SentReply
+from tests.support.apiserver import ApiTarget, failure
 from tests.world import fleet, git
-from tests.world.fleet import Drain
+from tests.world.fleet import MaintenanceDocument
 from tests.world.laws import BY_THE_LEDGER
 from tests.world.loop import Program, later, world_loop
-from tests.world.network import NONE, Trouble
+from tests.world.network import NONE, NetworkTrouble
 
 if TYPE_CHECKING:
-    from tests.world.programs import Pod
+    from tests.world.programs import ProgramPod
     from tests.world.world import World
 
 WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -46,7 +46,7 @@ Act = Callable[["World", random.Random], str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fault:
+class DrawnFault:
     number: int
     at: float
     """Seconds after the world began."""
@@ -54,31 +54,31 @@ class Fault:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class RequestPlace:
     """Which requests a fault is about."""
 
     path: str = ""
     """A part of it."""
     method: str = ""
 
-    def has(self, seen: Seen) -> bool:
+    def has(self, seen: RecordedRequest) -> bool:
         return self.path in seen.path and self.method in {"", seen.method}
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}".strip()
 
 
-EVERYWHERE: Final = Place()
+EVERYWHERE: Final = RequestPlace()
 PLACES: Final = (
-    Place(path="/leases/"),
-    Place(path="/configmaps/"),
-    Place(path="/addonplacementscores"),
-    Place(path="/addonplacementscores/", method="DELETE"),
-    Place(path="/applications/"),
-    Place(path="/applications/", method="DELETE"),
-    Place(path="/applicationsets"),
-    Place(path="/placementdecisions"),
-    Place(path="/managedclusters"),
+    RequestPlace(path="/leases/"),
+    RequestPlace(path="/configmaps/"),
+    RequestPlace(path="/addonplacementscores"),
+    RequestPlace(path="/addonplacementscores/", method="DELETE"),
+    RequestPlace(path="/applications/"),
+    RequestPlace(path="/applications/", method="DELETE"),
+    RequestPlace(path="/applicationsets"),
+    RequestPlace(path="/placementdecisions"),
+    RequestPlace(path="/managedclusters"),
 )
 """What a fault of the network may be limited to."""
 RIGHTS: Final = {
@@ -103,25 +103,25 @@ RIGHTS: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class FaultKind:
     act: Act
     weight: int = 2
 
 
-GALLERY: Final[dict[str, Kind]] = {}
+GALLERY: Final[dict[str, FaultKind]] = {}
 
 
 def kind(weight: int = 2) -> Callable[[Act], Act]:
     """Adds a function to the gallery, with how often it is drawn beside the others."""
 
     def register(act: Act) -> Act:
-        GALLERY[act.__name__.strip("_").replace("_", "-")] = Kind(act=act, weight=weight)
+        GALLERY[act.__name__.strip("_").replace("_", "-")] = FaultKind(act=act, weight=weight)
         return act
 
     return register
 
 
-def plan(*, seed: int, begin: float, end: float, every: float) -> tuple[Fault, ...]:
+def plan(*, seed: int, begin: float, end: float, every: float) -> tuple[DrawnFault, ...]:
     """Faults from `begin` to `end`, one in about `every` seconds, sometimes several at once.
 
     Each seed has a climate of its own: some kinds never happen in it, and others often. So two
@@ -132,24 +132,24 @@ def plan(*, seed: int, begin: float, end: float, every: float) -> tuple[Fault, .
     kinds = list(GALLERY)
     weights = [each.weight * drawn.choice(CLIMATES) for each in GALLERY.values()]
     every *= drawn.choice(INTENSITIES)
-    found: list[Fault] = []
+    found: list[DrawnFault] = []
     at = begin
     while True:
         at += drawn.expovariate(1 / every) if drawn.random() < 0.7 else drawn.uniform(0, 20)
         if at >= end:
             return tuple(found)
         [name] = drawn.choices(kinds, weights)
-        found.append(Fault(number=len(found), at=at, kind=name))
+        found.append(DrawnFault(number=len(found), at=at, kind=name))
 
 
 class Storm:
     """Carries out a plan, and is what the network asks about each request."""
 
-    def __init__(self, world: "World", faults: Sequence[Fault]) -> None:
+    def __init__(self, world: "World", faults: Sequence[DrawnFault]) -> None:
         self._world = world
         self.faults = faults
         self.weather: list[Weather] = []
-        self.triggers: list[Trigger] = []
+        self.triggers: list[RequestTrigger] = []
         self.lags = 0
         """Faults that make events late now."""
         self.is_calm = False
@@ -160,7 +160,7 @@ class Storm:
         for fault in self.faults:
             later(fault.at, self._happen, fault)
 
-    def _happen(self, fault: Fault) -> None:
+    def _happen(self, fault: DrawnFault) -> None:
         drawn = random.Random(f"{self._world.seed} fault {fault.number}")
         what = GALLERY[fault.kind].act(self._world, drawn)
         if what:
@@ -179,7 +179,7 @@ class Storm:
         self.weather.clear()
         self.triggers.clear()
 
-    def trouble(self, program: Program, seen: Seen, host: str) -> Trouble:
+    def trouble(self, program: Program, seen: RecordedRequest, host: str) -> NetworkTrouble:
         for trigger in list(self.triggers):
             trigger.see(program, seen)
         now = world_loop().time()
@@ -205,20 +205,20 @@ class Weather:
     host: str = "hub"
     until: float
     chance: float
-    make: Callable[[random.Random, Seen], Trouble]
-    place: Place = EVERYWHERE
+    make: Callable[[random.Random, RecordedRequest], NetworkTrouble]
+    place: RequestPlace = EVERYWHERE
     drawn: random.Random = field(default_factory=lambda: random.Random(0))
     """Never one that the operating system seeds: then the same seed had another history."""
 
-    def meets(self, program: Program, seen: Seen, host: str) -> bool:
+    def meets(self, program: Program, seen: RecordedRequest, host: str) -> bool:
         return program.name.startswith(self.who) and host == self.host and self.place.has(seen)
 
-    def trouble(self, _program: Program, seen: Seen) -> Trouble:
+    def trouble(self, _program: Program, seen: RecordedRequest) -> NetworkTrouble:
         return self.make(self.drawn, seen) if self.drawn.random() < self.chance else NONE
 
 
 @dataclass(kw_only=True)
-class Trigger:
+class RequestTrigger:
     """Does something right before, or shortly after, the nth request of a program."""
 
     who: str
@@ -226,7 +226,7 @@ class Trigger:
     count: int
     act: Callable[[], None]
     storm: Storm
-    place: Place = EVERYWHERE
+    place: RequestPlace = EVERYWHERE
     """Only these requests count."""
     writes: bool = False
     """Only writes count."""
@@ -242,7 +242,7 @@ class Trigger:
             self.storm.triggers.remove(self)
             self.act()
 
-    def see(self, program: Program, seen: Seen) -> None:
+    def see(self, program: Program, seen: RecordedRequest) -> None:
         is_counted = self.place.has(seen) and (seen.method in WRITES or not self.writes)
         if program.name.startswith(self.who) and is_counted:
             self.count -= 1
@@ -257,7 +257,7 @@ class Trigger:
 def _weather(
     world: "World",
     drawn: random.Random,
-    make: Callable[[random.Random, Seen], Trouble],
+    make: Callable[[random.Random, RecordedRequest], NetworkTrouble],
     *,
     name: str,
     chance: tuple[float, float] = (0.05, 0.6),
@@ -303,7 +303,7 @@ def _begin(world: "World", drawn: random.Random, weather: Weather, *, seconds: f
     if weather.place == EVERYWHERE or drawn.random() < 0.4:
         begin()
         return ""
-    trigger = Trigger(
+    trigger = RequestTrigger(
         who=weather.who, count=1, act=begin, storm=world.storm, place=weather.place, writes=True
     )
     world.storm.triggers.append(trigger)
@@ -311,13 +311,13 @@ def _begin(world: "World", drawn: random.Random, weather: Weather, *, seconds: f
     return ", from the next write on"
 
 
-def _refused(status: int, message: str) -> Trouble:
-    return Trouble(refuse=failure(status, message))
+def _refused(status: int, message: str) -> NetworkTrouble:
+    return NetworkTrouble(refuse=failure(status, message))
 
 
 @kind(4)
 def _conflicts(world: "World", drawn: random.Random) -> str:
-    def make(_drawn: random.Random, seen: Seen) -> Trouble:
+    def make(_drawn: random.Random, seen: RecordedRequest) -> NetworkTrouble:
         if seen.method in {"PUT", "PATCH", "DELETE"}:
             return _refused(409, "the object has been modified")
         return NONE
@@ -327,7 +327,7 @@ def _conflicts(world: "World", drawn: random.Random) -> str:
 
 @kind()
 def _too_old(world: "World", drawn: random.Random) -> str:
-    def make(_drawn: random.Random, seen: Seen) -> Trouble:
+    def make(_drawn: random.Random, seen: RecordedRequest) -> NetworkTrouble:
         return _refused(410, "too old resource version") if "watch" in seen.query else NONE
 
     return _weather(world, drawn, make, name="410", whose=WATCHING)
@@ -337,8 +337,8 @@ def _too_old(world: "World", drawn: random.Random) -> str:
 def _small_watch_caches(world: "World", drawn: random.Random) -> str:
     """An API server with a small watch cache ends each watch with 410 soon after it was opened."""
 
-    def make(_drawn: random.Random, seen: Seen) -> Trouble:
-        return Trouble(gone=True) if "watch" in seen.query else NONE
+    def make(_drawn: random.Random, seen: RecordedRequest) -> NetworkTrouble:
+        return NetworkTrouble(gone=True) if "watch" in seen.query else NONE
 
     for opened in list(world.hub.opened):
         if drawn.random() < 0.5:
@@ -352,10 +352,10 @@ def _small_watch_caches(world: "World", drawn: random.Random) -> str:
 def _races(world: "World", drawn: random.Random) -> str:
     """Somebody writes the same object right before a write of a program takes effect."""
 
-    def make(_inner: random.Random, seen: Seen) -> Trouble:
+    def make(_inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
         if seen.method not in {"PUT", "PATCH", "DELETE"}:
             return NONE
-        return Trouble(first=lambda: world.annotate(seen.path))
+        return NetworkTrouble(first=lambda: world.annotate(seen.path))
 
     return _weather(world, drawn, make, name="race", chance=(0.4, 1.0))
 
@@ -366,12 +366,12 @@ def _taken_over(world: "World", drawn: random.Random) -> str:
     delete them.
     """
 
-    def make(_inner: random.Random, seen: Seen) -> Trouble:
+    def make(_inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
         name = seen.query.get("fieldSelector", "").removeprefix("metadata.name=")
-        key = ("addonplacementscores", Target.of(seen.path).namespace, name)
+        key = ("addonplacementscores", ApiTarget.of(seen.path).namespace, name)
         if seen.method != "GET" or name == MOVES_SCORE or key not in world.hub.objects:
             return NONE
-        return Trouble(first=lambda: world.take_over(key))
+        return NetworkTrouble(first=lambda: world.take_over(key))
 
     length = drawn.uniform(1000, 5000)
     weather = Weather(
@@ -380,7 +380,7 @@ def _taken_over(world: "World", drawn: random.Random) -> str:
         until=world_loop().time() + length,
         chance=0.5,
         make=make,
-        place=Place(path="/addonplacementscores"),
+        place=RequestPlace(path="/addonplacementscores"),
         drawn=random.Random(drawn.random()),
     )
     world.storm.weather.append(weather)
@@ -389,10 +389,10 @@ def _taken_over(world: "World", drawn: random.Random) -> str:
 
 @kind()
 def _throttled(world: "World", drawn: random.Random) -> str:
-    def make(inner: random.Random, _seen: Seen) -> Trouble:
+    def make(inner: random.Random, _seen: RecordedRequest) -> NetworkTrouble:
         reply = failure(429, "too many requests")
-        return Trouble(
-            refuse=Reply(
+        return NetworkTrouble(
+            refuse=SentReply(
                 status=429, body=reply.body, headers={"Retry-After": str(inner.randint(1, 9))}
             )
         )
@@ -402,7 +402,7 @@ def _throttled(world: "World", drawn: random.Random) -> str:
 
 @kind(3)
 def _server_errors(world: "World", drawn: random.Random) -> str:
-    def make(inner: random.Random, _seen: Seen) -> Trouble:
+    def make(inner: random.Random, _seen: RecordedRequest) -> NetworkTrouble:
         return _refused(inner.choice([500, 503, 504]), "etcdserver: leader changed")
 
     return _weather(world, drawn, make, name="500", chance=(0.1, 1.0))
@@ -410,16 +410,20 @@ def _server_errors(world: "World", drawn: random.Random) -> str:
 
 @kind(4)
 def _lost_answers(world: "World", drawn: random.Random) -> str:
-    def make(inner: random.Random, seen: Seen) -> Trouble:
-        return Trouble(lost=True, slow=inner.choice([0.0, 30.0])) if seen.method in WRITES else NONE
+    def make(inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
+        return (
+            NetworkTrouble(lost=True, slow=inner.choice([0.0, 30.0]))
+            if seen.method in WRITES
+            else NONE
+        )
 
     return _weather(world, drawn, make, name="lost answer")
 
 
 @kind(3)
 def _broken_connections(world: "World", drawn: random.Random) -> str:
-    def make(_inner: random.Random, _seen: Seen) -> Trouble:
-        return Trouble(unsent=True)
+    def make(_inner: random.Random, _seen: RecordedRequest) -> NetworkTrouble:
+        return NetworkTrouble(unsent=True)
 
     return _weather(world, drawn, make, name="broken connection")
 
@@ -434,9 +438,9 @@ def _hub_out_of_reach(world: "World", drawn: random.Random) -> str:
 def cut_off(world: "World", who: str, *, seconds: float) -> str:
     """Takes a program's way to the hub away."""
 
-    def make(_inner: random.Random, _seen: Seen) -> Trouble:
+    def make(_inner: random.Random, _seen: RecordedRequest) -> NetworkTrouble:
         world.laws.unanswered(who)
-        return Trouble(unsent=True)
+        return NetworkTrouble(unsent=True)
 
     until = world_loop().time() + seconds
     world.storm.weather.append(Weather(name=CUT_OFF, who=who, until=until, chance=1.0, make=make))
@@ -445,8 +449,10 @@ def cut_off(world: "World", who: str, *, seconds: float) -> str:
 
 @kind(4)
 def _slow_answers(world: "World", drawn: random.Random) -> str:
-    def make(inner: random.Random, _seen: Seen) -> Trouble:
-        return Trouble(slow=inner.uniform(0.2, 12.0), late=inner.choice([0.0, inner.uniform(0, 3)]))
+    def make(inner: random.Random, _seen: RecordedRequest) -> NetworkTrouble:
+        return NetworkTrouble(
+            slow=inner.uniform(0.2, 12.0), late=inner.choice([0.0, inner.uniform(0, 3)])
+        )
 
     return _weather(world, drawn, make, name="slow answer")
 
@@ -455,8 +461,8 @@ def _slow_answers(world: "World", drawn: random.Random) -> str:
 def _late_requests(world: "World", drawn: random.Random) -> str:
     """A queue of the API server holds writes up: they take effect after their sender gave up."""
 
-    def make(inner: random.Random, seen: Seen) -> Trouble:
-        return Trouble(late=inner.uniform(3.0, 50.0)) if seen.method in WRITES else NONE
+    def make(inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
+        return NetworkTrouble(late=inner.uniform(3.0, 50.0)) if seen.method in WRITES else NONE
 
     return _weather(world, drawn, make, name="late request", chance=(0.1, 0.8))
 
@@ -485,8 +491,8 @@ def _late_events(world: "World", drawn: random.Random) -> str:
 
 @kind(3)
 def _cut_watches(world: "World", drawn: random.Random) -> str:
-    def make(inner: random.Random, seen: Seen) -> Trouble:
-        return Trouble(cut=inner.uniform(0.0, 60.0)) if "watch" in seen.query else NONE
+    def make(inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
+        return NetworkTrouble(cut=inner.uniform(0.0, 60.0)) if "watch" in seen.query else NONE
 
     for opened in list(world.hub.opened):
         if drawn.random() < 0.5:
@@ -498,8 +504,12 @@ def _cut_watches(world: "World", drawn: random.Random) -> str:
 def _stale_lists(world: "World", drawn: random.Random) -> str:
     """Another API server, which is behind, answers lists."""
 
-    def make(_inner: random.Random, seen: Seen) -> Trouble:
-        return Trouble(other=True) if seen.method == "GET" and "watch" not in seen.query else NONE
+    def make(_inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
+        return (
+            NetworkTrouble(other=True)
+            if seen.method == "GET" and "watch" not in seen.query
+            else NONE
+        )
 
     world.hub.behind = (world.hub.version, world.hub.backup())
     for opened in list(world.hub.opened):
@@ -541,18 +551,22 @@ def _forbidden(world: "World", drawn: random.Random) -> str:
     length = drawn.choice([drawn.uniform(30, 900), drawn.uniform(300, 3000)])
     only_writes = drawn.random() < 0.5 and path != f"/configmaps/{MAINTENANCE_CONFIGMAP}"
 
-    def make(_inner: random.Random, seen: Seen) -> Trouble:
+    def make(_inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
         return _refused(403, "forbidden") if seen.method in WRITES or not only_writes else NONE
 
-    weather = Weather(name="403", who=who, until=0.0, chance=1.0, make=make, place=Place(path=path))
+    weather = Weather(
+        name="403", who=who, until=0.0, chance=1.0, make=make, place=RequestPlace(path=path)
+    )
     when = _begin(world, drawn, weather, seconds=length)
     return f"{who} may not {'write' if only_writes else 'touch'} {path} for {length:.0f} s{when}"
 
 
 @kind()
 def _sources_fail(world: "World", drawn: random.Random) -> str:
-    def make(inner: random.Random, _seen: Seen) -> Trouble:
-        return inner.choice([_refused(503, "overloaded"), Trouble(unsent=True), Trouble(slow=40.0)])
+    def make(inner: random.Random, _seen: RecordedRequest) -> NetworkTrouble:
+        return inner.choice(
+            [_refused(503, "overloaded"), NetworkTrouble(unsent=True), NetworkTrouble(slow=40.0)]
+        )
 
     host = drawn.choice([fleet.SOURCE_HOST, fleet.CENTRAL_HOST])
     who = drawn.choice(
@@ -577,7 +591,10 @@ def _sources_fail(world: "World", drawn: random.Random) -> str:
 
 
 def _git_weather(
-    world: "World", drawn: random.Random, name: str, make: Callable[[random.Random, Seen], Trouble]
+    world: "World",
+    drawn: random.Random,
+    name: str,
+    make: Callable[[random.Random, RecordedRequest], NetworkTrouble],
 ) -> str:
     length = drawn.uniform(30, 2000)
     world.storm.weather.append(
@@ -596,9 +613,9 @@ def _git_weather(
 
 @kind()
 def _git_away(world: "World", drawn: random.Random) -> str:
-    def make(inner: random.Random, _seen: Seen) -> Trouble:
+    def make(inner: random.Random, _seen: RecordedRequest) -> NetworkTrouble:
         return inner.choice(
-            [_refused(503, "overloaded"), Trouble(unsent=True), Trouble(slow=200.0)]
+            [_refused(503, "overloaded"), NetworkTrouble(unsent=True), NetworkTrouble(slow=200.0)]
         )
 
     return _git_weather(world, drawn, "git away", make)
@@ -608,7 +625,7 @@ def _git_away(world: "World", drawn: random.Random) -> str:
 def _push_refused(world: "World", drawn: random.Random) -> str:
     """As when somebody else pushed first, or the credentials do not suffice."""
 
-    def make(inner: random.Random, seen: Seen) -> Trouble:
+    def make(inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
         return _refused(inner.choice([409, 403]), "refused") if seen.method == "PUSH" else NONE
 
     return _git_weather(world, drawn, "push refused", make)
@@ -618,11 +635,11 @@ def _push_refused(world: "World", drawn: random.Random) -> str:
 def _push_lost(world: "World", drawn: random.Random) -> str:
     """The server takes a push, perhaps late, and its answer is lost."""
 
-    def make(inner: random.Random, seen: Seen) -> Trouble:
+    def make(inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
         if seen.method != "PUSH":
             return NONE
         late = inner.choice([0.0, 0.0, inner.uniform(5, 90)])
-        return Trouble(lost=True, slow=inner.choice([0.0, 30.0]), late=late)
+        return NetworkTrouble(lost=True, slow=inner.choice([0.0, 30.0]), late=late)
 
     return _git_weather(world, drawn, "push lost", make)
 
@@ -636,19 +653,19 @@ def _state_branch_deleted(world: "World", _drawn: random.Random) -> str:
 # Programs.
 
 
-def _some_pod(world: "World", drawn: random.Random) -> "Pod":
+def _some_pod(world: "World", drawn: random.Random) -> "ProgramPod":
     return drawn.choice(
         [*world.reconcilers, *world.reconcilers, world.leader or world.reconcilers[0], *world.pods]
     )
 
 
-def _some_request(drawn: random.Random) -> tuple[Place, int]:
+def _some_request(drawn: random.Random) -> tuple[RequestPlace, int]:
     """What kind of request, and a number: most requests renew the Lease, so others are asked for by
     name.
     """
     if drawn.random() < 0.4:
         return EVERYWHERE, drawn.randint(1, 60)
-    push = Place(path="/fleet.git")
+    push = RequestPlace(path="/fleet.git")
     return drawn.choice([*PLACES, push, push]), drawn.randint(1, 6)
 
 
@@ -672,7 +689,7 @@ def _kill_at_request(world: "World", drawn: random.Random) -> str:
         else:
             pod.kill(back=back)
 
-    trigger = Trigger(who=pod.name, count=count, act=act, storm=world.storm, place=place)
+    trigger = RequestTrigger(who=pod.name, count=count, act=act, storm=world.storm, place=place)
     world.storm.triggers.append(trigger)
     return f"{pod.name} {after * 1000:.1f} ms after its request {count} {place}"
 
@@ -697,7 +714,7 @@ def _freeze_at_request(world: "World", drawn: random.Random) -> str:
         pod.freeze()
         later(seconds, world.thaw, pod, frozen)
 
-    trigger = Trigger(who=pod.name, count=count, act=act, storm=world.storm, place=place)
+    trigger = RequestTrigger(who=pod.name, count=count, act=act, storm=world.storm, place=place)
     world.storm.triggers.append(trigger)
     return f"{pod.name} at its request {count} {place} for {seconds:.0f} s"
 
@@ -829,12 +846,12 @@ def _lease_edited(world: "World", drawn: random.Random) -> str:
         if leader is None:
             return ""
         # Between its reading and its writing: at any other time nothing would come of it.
-        trigger = Trigger(
+        trigger = RequestTrigger(
             who=leader.name,
             count=1,
             act=act,
             storm=world.storm,
-            place=Place(path="/leases/"),
+            place=RequestPlace(path="/leases/"),
             writes=True,
         )
         world.storm.triggers.append(trigger)
@@ -905,12 +922,12 @@ def _cluster_detached(world: "World", drawn: random.Random) -> str:
     if leader is None or drawn.random() < 0.4:
         act()
         return name
-    trigger = Trigger(
+    trigger = RequestTrigger(
         who=leader.name,
         count=1,
         act=act,
         storm=world.storm,
-        place=Place(path="/managedclusters/"),
+        place=RequestPlace(path="/managedclusters/"),
         writes=True,
     )
     world.storm.triggers.append(trigger)
@@ -1014,10 +1031,12 @@ def _maintenance(world: "World", drawn: random.Random) -> str:
         return ""
     name, action = (
         drawn.choice(sources.clusters),
-        drawn.choice(["Drain", "Drain", "Cordon", "Freeze"]),
+        drawn.choice(["MaintenanceDocument", "MaintenanceDocument", "Cordon", "Freeze"]),
     )
     start = world_loop().wall() + drawn.uniform(0, 600)
-    drain = Drain(cluster=name, action=action, start=start, end=start + drawn.uniform(600, 4000))
+    drain = MaintenanceDocument(
+        cluster=name, action=action, start=start, end=start + drawn.uniform(600, 4000)
+    )
     world.merge(replace(sources, drains=(*sources.drains, drain)), f"{action} {name}")
 
     def end() -> None:

@@ -63,7 +63,7 @@ PACE: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drain:
+class MaintenanceDocument:
     """A Maintenance document. Times are Unix seconds."""
 
     cluster: str
@@ -89,7 +89,7 @@ class Sources:
     acknowledged: str = ""
     """The stop of the fleet that somebody acknowledged in git: an RFC 3339 time."""
     paced: bool = True
-    drains: tuple[Drain, ...] = ()
+    drains: tuple[MaintenanceDocument, ...] = ()
     interval: int = 300
     stickiness: int = 10
     by_page: str = ""
@@ -140,7 +140,7 @@ class Sources:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rendered:
+class RenderedFleet:
     """Objects by plural, namespace and name."""
 
     objects: Mapping[tuple[str, str, str], Object]
@@ -190,7 +190,7 @@ several.
 
 
 @lru_cache(maxsize=64)
-def rendered(source: Sources) -> Rendered:
+def rendered(source: Sources) -> RenderedFleet:
     """Renders it as `gitops-dsf render` does."""
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="gitops-dsf-world-") as folder:
         root = Path(folder) / "fleet"
@@ -214,7 +214,7 @@ def rendered(source: Sources) -> Rendered:
                 objects[PLURALS[item["kind"]], meta.get("namespace", ""), meta["name"]] = item
         file = Path(folder) / "gitops-dsf.yaml"
         file.write_text(config)
-        return Rendered(
+        return RenderedFleet(
             objects=objects,
             spec=settings.read(file),
             policies=of_programs(documents),
@@ -359,7 +359,7 @@ def _application(name: str, scorer: str, source: Sources) -> Object:
     )
 
 
-def _maintenance(drain: Drain) -> Object:
+def _maintenance(drain: MaintenanceDocument) -> Object:
     spec = {
         "action": drain.action,
         "clusters": [drain.cluster],

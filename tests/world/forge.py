@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
-from tests.support.agent.http import Reply, Seen
+from tests.support.agent.http import RecordedRequest, SentReply
 from tests.support.githubserver import GitHubApi, Pull
 from tests.world import git
 from tests.world.loop import world_loop
-from tests.world.network import Answer, Server
+from tests.world.network import Answer, WorldServer
 
 if TYPE_CHECKING:
     from tests.world.world import World
@@ -27,7 +27,7 @@ BRANCHES: Final = "gitops-dsf/"
 PERSON: Final = "A Platform Engineer <engineer@example.com>"
 
 
-class Forge(GitHubApi, Server):
+class Forge(GitHubApi, WorldServer):
     """The API.
 
     `wrote` is called after each request that changed something, with the branch of its pull.
@@ -44,13 +44,13 @@ class Forge(GitHubApi, Server):
     def ahead(self, base: str, branch: str) -> int:
         return self._repository.ahead(base, branch)
 
-    def answered(self, seen: Seen) -> Answer:
+    def answered(self, seen: RecordedRequest) -> Answer:
         data = json.loads(seen.body) if seen.body else None
         headers = httpx.Headers(dict(seen.headers))
         status, content, more = self.answer(seen.method, seen.target, headers, data)
         if seen.method != "GET" and 200 <= status < 300:
             self.wrote(seen.method, self._pull(content["number"]))
-        return Reply.of(content, status=status, headers=more)
+        return SentReply.of(content, status=status, headers=more)
 
     def newest(self, branch: str) -> Pull | None:
         """The newest pull request of a branch."""

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tests.support.agent.http import Reply, Seen
+from tests.support.agent.http import RecordedRequest, SentReply
 from tests.support.githubserver import Pull
 from tests.world import fleet, git
 from tests.world.faults import WRITES, Weather, kind
 from tests.world.forge import BRANCHES
 from tests.world.loop import PROGRAM, later, world_loop
-from tests.world.network import NONE, Trouble
+from tests.world.network import NONE, NetworkTrouble
 
 if TYPE_CHECKING:
     from tests.world.world import World
@@ -24,7 +24,7 @@ def _weather(
     drawn: random.Random,
     name: str,
     host: str,
-    make: Callable[[random.Random, Seen], Trouble],
+    make: Callable[[random.Random, RecordedRequest], NetworkTrouble],
     *,
     seconds: tuple[float, float] = (30, 2000),
 ) -> str:
@@ -43,8 +43,8 @@ def _weather(
     return f"{likely:.0%} for {length:.0f} s"
 
 
-def _answer(status: int, message: str) -> Trouble:
-    return Trouble(refuse=Reply.of({"message": message}, status=status))
+def _answer(status: int, message: str) -> NetworkTrouble:
+    return NetworkTrouble(refuse=SentReply.of({"message": message}, status=status))
 
 
 # The forge.
@@ -56,7 +56,7 @@ def _forge_refuses(world: "World", drawn: random.Random) -> str:
     status = drawn.choice([500, 502, 503, 401, 403, 404, 422])
     only_writes = drawn.random() < 0.5
 
-    def make(_drawn: random.Random, seen: Seen) -> Trouble:
+    def make(_drawn: random.Random, seen: RecordedRequest) -> NetworkTrouble:
         return _answer(status, "Sorry") if seen.method in WRITES or not only_writes else NONE
 
     how = _weather(world, drawn, "forge refuses", fleet.FORGE_HOST, make)
@@ -67,14 +67,14 @@ def _forge_refuses(world: "World", drawn: random.Random) -> str:
 def _forge_limits(world: "World", drawn: random.Random) -> str:
     """Its rate limit is met."""
 
-    def make(inner: random.Random, _seen: Seen) -> Trouble:
+    def make(inner: random.Random, _seen: RecordedRequest) -> NetworkTrouble:
         seconds = inner.randint(60, 900)
         program = PROGRAM.get()
         assert program is not None
         world.proposals.limited(program, seconds)
         message = {"message": "You have exceeded a secondary rate limit"}
         status, headers = inner.choice([403, 429]), {"retry-after": str(seconds)}
-        return Trouble(refuse=Reply.of(message, status=status, headers=headers))
+        return NetworkTrouble(refuse=SentReply.of(message, status=status, headers=headers))
 
     return _weather(world, drawn, "forge limits", fleet.FORGE_HOST, make)
 
@@ -83,16 +83,22 @@ def _forge_limits(world: "World", drawn: random.Random) -> str:
 def _forge_answers_lost(world: "World", drawn: random.Random) -> str:
     """It opens or closes a pull request, and its answer is lost."""
 
-    def make(inner: random.Random, seen: Seen) -> Trouble:
-        return Trouble(lost=True, slow=inner.choice([0.0, 30.0])) if seen.method in WRITES else NONE
+    def make(inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
+        return (
+            NetworkTrouble(lost=True, slow=inner.choice([0.0, 30.0]))
+            if seen.method in WRITES
+            else NONE
+        )
 
     return _weather(world, drawn, "forge answer lost", fleet.FORGE_HOST, make)
 
 
 @kind()
 def _forge_slow(world: "World", drawn: random.Random) -> str:
-    def make(inner: random.Random, _seen: Seen) -> Trouble:
-        return Trouble(slow=inner.uniform(1, 80), late=inner.choice([0.0, inner.uniform(0, 20)]))
+    def make(inner: random.Random, _seen: RecordedRequest) -> NetworkTrouble:
+        return NetworkTrouble(
+            slow=inner.uniform(1, 80), late=inner.choice([0.0, inner.uniform(0, 20)])
+        )
 
     return _weather(world, drawn, "forge slow", fleet.FORGE_HOST, make)
 
@@ -106,9 +112,9 @@ def _branches_forbidden(world: "World", drawn: random.Random) -> str:
 
 
 def forbid_branches(world: "World", *, seconds: float) -> str:
-    def make(_inner: random.Random, seen: Seen) -> Trouble:
+    def make(_inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
         is_proposal = seen.method == "PUSH" and f'"{BRANCHES}'.encode() in seen.body
-        return Trouble(refuse=Reply(status=403)) if is_proposal else NONE
+        return NetworkTrouble(refuse=SentReply(status=403)) if is_proposal else NONE
 
     until = world_loop().time() + seconds
     world.storm.weather.append(
@@ -157,10 +163,10 @@ def _page_changed(world: "World", drawn: random.Random) -> str:
 def _page_broken(world: "World", drawn: random.Random) -> str:
     """The scoring API answers nothing, or something else."""
 
-    def make(inner: random.Random, seen: Seen) -> Trouble:
-        login = Reply(body=b"<html>login</html>", headers={"Content-Type": "text/html"})
-        ways = [_answer(503, "overloaded"), Trouble(unsent=True), Trouble(slow=40.0)]
-        return inner.choice([*ways, Trouble(refuse=login)] if seen.method == "GET" else ways)
+    def make(inner: random.Random, seen: RecordedRequest) -> NetworkTrouble:
+        login = SentReply(body=b"<html>login</html>", headers={"Content-Type": "text/html"})
+        ways = [_answer(503, "overloaded"), NetworkTrouble(unsent=True), NetworkTrouble(slow=40.0)]
+        return inner.choice([*ways, NetworkTrouble(refuse=login)] if seen.method == "GET" else ways)
 
     return _weather(world, drawn, "page broken", fleet.PAGE_HOST, make)
 

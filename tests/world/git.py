@@ -20,9 +20,9 @@ from typing import Final
 import httpx
 
 from gitops_dsf.reconciler.git.program import Finished
-from tests.support.agent.http import Reply, Seen
+from tests.support.agent.http import RecordedRequest, SentReply
 from tests.world.loop import PROGRAM, world_loop
-from tests.world.network import Answer, Arrived, Network, Server
+from tests.world.network import Answer, Arrived, Network, WorldServer
 
 HOST: Final = "git.example.com"
 PATH: Final = "/team/fleet.git"
@@ -52,7 +52,7 @@ class Push:
     after: str | None
 
 
-class Repository(Server):
+class Repository(WorldServer):
     """The server. `pushed` is called after each push that it took."""
 
     def __init__(self) -> None:
@@ -62,18 +62,18 @@ class Repository(Server):
         self.branches: dict[str, str] = {}
         self.pushed: Callable[[Push], None] = lambda _push: None
 
-    def answered(self, seen: Seen) -> Answer:
+    def answered(self, seen: RecordedRequest) -> Answer:
         if seen.method == "PUSH":
             asked = json.loads(seen.body)
             branch, before, after = asked["branch"], asked["before"] or None, asked["after"] or None
             if self.branches.get(branch) != before:
-                return Reply(status=409)
+                return SentReply(status=409)
             if after is None:
                 self.branches.pop(branch, None)
             else:
                 self.branches[branch] = after
             self.pushed(Push(branch=branch, before=before, after=after))
-        return Reply.of(self.branches)
+        return SentReply.of(self.branches)
 
     def read(self, branch: str) -> dict[str, bytes]:
         """The files of a branch; none if there is no such branch."""
@@ -373,7 +373,7 @@ class Git:
         """Asks the server. What is sent goes on when the program is frozen or killed."""
         network, program = self._network, PROGRAM.get()
         assert program is not None
-        seen = Seen(
+        seen = RecordedRequest(
             method=method,
             target=PATH,
             headers={},

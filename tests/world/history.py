@@ -8,7 +8,7 @@ import msgspec
 
 from gitops_dsf.hub.pace import MOVES_SCORE
 from tests.support.apiserver import Object
-from tests.world.apiserver import Change
+from tests.world.apiserver import StoredChange
 from tests.world.loop import world_loop
 
 LINES: Final = 4000
@@ -29,7 +29,7 @@ class History:
         self.lines.append(line)
         self._digest.update(line.encode())
 
-    def change(self, change: Change, writer: str) -> None:
+    def change(self, change: StoredChange, writer: str) -> None:
         plural = change.key[0]
         self.counts[f"write {plural}"] += 1
         head = f"{world_loop().time()!r} {writer} {change.key} "
@@ -51,7 +51,7 @@ def moment(seconds: float) -> str:
     return f"{days}d {rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}.{milliseconds:03}"
 
 
-def described(change: Change) -> str:
+def described(change: StoredChange) -> str:
     """What a reader of the history needs of a write; empty if nothing."""
     plural, namespace, name = change.key
     before, after = change.before, change.after

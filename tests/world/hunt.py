@@ -33,7 +33,7 @@ SIZE: Final = ("--clusters", "4", "--applications", "5", "--hours", "2")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class HuntOutcome:
     name: str
     found: bool
     seconds: float
@@ -47,7 +47,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in PATCHES.glob("*.patch"))
 
 
-def hunt(name: str, *, seconds: float, first: int) -> Outcome:
+def hunt(name: str, *, seconds: float, first: int) -> HuntOutcome:
     """Looks for a planted fault. Raises CalledProcessError if its patch does not apply any more."""
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="gitops-dsf-planted-") as folder:
         copy = Path(folder)
@@ -70,7 +70,7 @@ def hunt(name: str, *, seconds: float, first: int) -> Outcome:
         if done.returncode and (BROKEN not in done.stdout or f"{BROKEN}crash" in done.stdout):
             msg = f"the world does not run: {done.stdout[-2000:]} {done.stderr[-2000:]}"
             raise RuntimeError(msg)
-        return Outcome(
+        return HuntOutcome(
             name=name,
             found=done.returncode != 0,
             seconds=_cpu() - before,

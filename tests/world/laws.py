@@ -34,16 +34,16 @@ from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase, VerificationOutc
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.reconciler.journal.branch import README
 from gitops_dsf.simulator import simulate_placement
-from tests.support.agent.http import Seen
+from tests.support.agent.http import RecordedRequest
 from tests.support.apiserver import Object
 from tests.world import fleet, ocm
-from tests.world.admission import Asked
-from tests.world.apiserver import Change
+from tests.world.admission import AdmissionRequest
+from tests.world.apiserver import StoredChange
 from tests.world.git import Push
 from tests.world.loop import EPOCH, Program, world_loop
 
 if TYPE_CHECKING:
-    from tests.world.programs import Pod
+    from tests.world.programs import ProgramPod
     from tests.world.world import World
 
 SEEN_SECONDS: Final = 10.0
@@ -304,7 +304,7 @@ class Laws:
         """By agent, since when its hub is away, and what it asked for since then."""
         self._unreported: dict[tuple[str, str, float], float] = {}
         """Admitted moves without an Event so far, and when the ledger got them."""
-        self._annotated: tuple[float, Pod] | None = None
+        self._annotated: tuple[float, ProgramPod] | None = None
         """When somebody annotated the Lease, and who led."""
         self._asked: Counter[tuple[str, str, str, str]] = Counter()
         """Requests of this minute by program, method, path and selector."""
@@ -318,7 +318,7 @@ class Laws:
         """The last stop that somebody acknowledged, in seconds since 1970."""
         self.recorded: dict[str, Record] = {}
         """The last record of each Placement in the journal."""
-        world.hub.changed.append(self._look)
+        world.hub.changed.append(self._on_change)
 
     def pardon(self, *laws: str, seconds: float, why: str) -> None:
         until = world_loop().time() + seconds
@@ -352,7 +352,7 @@ class Laws:
         sent = self._world.network.sent
         return world_loop().time() if sent is None else sent
 
-    def admitted(self, writer: str, asked: Asked, refused: str) -> None:
+    def admitted(self, writer: str, asked: AdmissionRequest, refused: str) -> None:
         """Policies looked at a program's write, and refused it, or not."""
         self.checks["policies"] += 1
         if not refused:
@@ -395,7 +395,7 @@ class Laws:
             self._world.history.note("LAW BROKEN", str(self.broken))
             self._world.stop()
 
-    def _look(self, change: Change) -> None:
+    def _on_change(self, change: StoredChange) -> None:
         writer, plural = self._world.hub.writer, change.key[0]
         if writer == "etcd" and plural == "addonplacementscores":
             return
@@ -405,7 +405,7 @@ class Laws:
         if writer.startswith(RECONCILER) and plural not in {"events", "leases"}:
             self._fence(change, writer)
 
-    def _others(self, change: Change, writer: str) -> None:
+    def _others(self, change: StoredChange, writer: str) -> None:
         """What people wrote on an object of a program stays, and protects it."""
         if change.before is None or not _is_ours(writer):
             return
@@ -428,7 +428,7 @@ class Laws:
 
     # Copies.
 
-    def _applications(self, change: Change, writer: str) -> None:
+    def _applications(self, change: StoredChange, writer: str) -> None:
         now, after, before = world_loop().time(), change.after, change.before
         if after is not None:
             uid = after["metadata"]["uid"]
@@ -566,7 +566,7 @@ class Laws:
             each["type"].endswith("Available") and each["status"] == "True" for each in conditions
         )
 
-    def _decisions(self, change: Change, writer: str) -> None:
+    def _decisions(self, change: StoredChange, writer: str) -> None:
         item = change.after or change.before
         assert item is not None
         placement = (item["metadata"].get("labels") or {}).get(PLACEMENT_LABEL, "")
@@ -612,7 +612,7 @@ class Laws:
         except MovesError:
             return StoredMoves()
 
-    def _configmaps(self, change: Change, writer: str) -> None:
+    def _configmaps(self, change: StoredChange, writer: str) -> None:
         if change.key[2] == MAINTENANCE_CONFIGMAP:
             self._windows(change.after)
         if change.key[2] != MOVES_SCORE:
@@ -697,7 +697,7 @@ class Laws:
         for key in [key for key, each in self._moves.items() if each.since < now - 4 * 3600]:
             del self._moves[key]
 
-    def _check_ledger(self, change: Change, ledger: Ledger, writer: str) -> None:
+    def _check_ledger(self, change: StoredChange, ledger: Ledger, writer: str) -> None:
         """What a ledger may say after the one before it."""
         before = _ledger_in(change.before)
         if self._is_older(writer):
@@ -934,7 +934,7 @@ class Laws:
                 "unasked", f"{move.placement} to {move.target}, which receives {sorted(coming)}"
             )
 
-    def _events(self, change: Change, writer: str) -> None:
+    def _events(self, change: StoredChange, writer: str) -> None:
         item = change.after
         if (
             item is not None
@@ -965,7 +965,7 @@ class Laws:
                 f"{program}: {method} {path} {selected} {count} times in a minute",
             )
 
-    def refused(self, program: Program, seen: Seen, status: int) -> None:
+    def refused(self, program: Program, seen: RecordedRequest, status: int) -> None:
         """A fault refused a request."""
         method, path = seen.method, seen.path
         plural = path.rpartition("/")[2]
@@ -1000,7 +1000,7 @@ class Laws:
             if each is program and written in {path, f"{path}/status"}:
                 self._break("writing", f"{program.name} deletes {path}")
 
-    def _scores(self, change: Change, writer: str) -> None:
+    def _scores(self, change: StoredChange, writer: str) -> None:
         _, cluster, name = change.key
         if name == MOVES_SCORE:
             self._items(change, writer)
@@ -1037,7 +1037,7 @@ class Laws:
         if is_in_git and is_known and not is_lost:
             self._break("collected", f"{score} of {cluster} is deleted, and a scorer has it")
 
-    def _items(self, change: Change, writer: str) -> None:
+    def _items(self, change: StoredChange, writer: str) -> None:
         if not writer.startswith(RECONCILER):
             return
         cluster = change.key[1]
@@ -1089,7 +1089,7 @@ class Laws:
             to = "nowhere" if latest is None else latest.target
             self._break("drawn", f"{key} on {cluster}: to {to}, drawn to {sorted(drawn)}")
 
-    def _leases(self, change: Change, writer: str) -> None:
+    def _leases(self, change: StoredChange, writer: str) -> None:
         before, after = (
             ((each or {}).get("spec") or {}).get("holderIdentity") or ""
             for each in (change.before, change.after)
@@ -1108,7 +1108,7 @@ class Laws:
                 words = f"{leader.name} led, and {after or 'nobody'} does {now - at:.1f} s later"
                 self._break("leader", words)
 
-    def _fence(self, change: Change, writer: str) -> None:
+    def _fence(self, change: StoredChange, writer: str) -> None:
         """By the time of sending: what is under way cannot be called back."""
         if not self._taken_at:
             return
@@ -1151,7 +1151,7 @@ class Laws:
 
     # What does not change by a write.
 
-    def _clusters(self, change: Change, writer: str) -> None:
+    def _clusters(self, change: StoredChange, writer: str) -> None:
         name, now = change.key[2], world_loop().time()
         keys = (
             []
@@ -1371,7 +1371,7 @@ class Laws:
             self._asked_away[program] = since, count + 1
 
 
-Check = Callable[[Laws, Change, str], None]
+Check = Callable[[Laws, StoredChange, str], None]
 _CHECKS: Final[dict[str, tuple[Check, ...]]] = {
     "applications": (Laws._applications,),
     "placementdecisions": (Laws._decisions,),
@@ -1404,7 +1404,7 @@ def _key(move: LedgerMove) -> tuple[str, str, float]:
     return move.placement, move.target, move.since
 
 
-def _begins(change: Change) -> bool:
+def _begins(change: StoredChange) -> bool:
     """Whether a deletion begins, which a finalizer may hold up."""
     before, after = change.before, change.after
     return (

@@ -32,7 +32,7 @@ STEPS: Final = 200_000
 """Callbacks at one moment after which a program is said to run in circles."""
 
 
-class Call:
+class ScheduledCall:
     """A callback with its context, as asyncio.TimerHandle, and made in a third of the time."""
 
     __slots__ = ("args", "at", "callback", "context", "is_cancelled")
@@ -73,7 +73,7 @@ class Program:
         """Whether it is of an older version."""
         self.skew = 0.0
         """Seconds by which its wall clock is ahead."""
-        self.backlog: deque[Call] = deque()
+        self.backlog: deque[ScheduledCall] = deque()
         """What became due while it was frozen."""
 
         self.runs = True
@@ -102,8 +102,8 @@ class WorldLoop(asyncio.SelectorEventLoop):
         self._now = 0.0
         self._numbers = itertools.count()
         self._timer_numbers = itertools.count()
-        self._timers: list[tuple[float, int, Call]] = []
-        self._due: deque[Call] = deque()
+        self._timers: list[tuple[float, int, ScheduledCall]] = []
+        self._due: deque[ScheduledCall] = deque()
         self._steps = 0
         super().__init__()
         self.set_task_factory(self._task)
@@ -120,10 +120,10 @@ class WorldLoop(asyncio.SelectorEventLoop):
 
     def call_soon(  # type: ignore[override]
         self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
-    ) -> Call:
+    ) -> ScheduledCall:
         if context is None:
             context = copy_context()
-        call = Call(callback, args, context, self._now)
+        call = ScheduledCall(callback, args, context, self._now)
         program = context.get(PROGRAM)
         if program is None or program.runs:
             self._due.append(call)
@@ -139,9 +139,9 @@ class WorldLoop(asyncio.SelectorEventLoop):
         callback: Callable[[Unpack[Ts]], object],
         *args: *Ts,
         context: Context | None = None,
-    ) -> Call:
+    ) -> ScheduledCall:
         """Of two calls at the same time the earlier one runs first."""
-        call = Call(callback, args, copy_context() if context is None else context, when)
+        call = ScheduledCall(callback, args, copy_context() if context is None else context, when)
         heapq.heappush(self._timers, (when, next(self._timer_numbers), call))
         return call
 
@@ -151,7 +151,7 @@ class WorldLoop(asyncio.SelectorEventLoop):
         callback: Callable[[Unpack[Ts]], object],
         *args: *Ts,
         context: Context | None = None,
-    ) -> Call:
+    ) -> ScheduledCall:
         return self.call_at(self._now + delay, callback, *args, context=context)
 
     def run_in_executor(

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 
 import httpx
 
-from tests.support.agent.http import Fault, Reply, Seen
+from tests.support.agent.http import PeerFault, RecordedRequest, SentReply
 from tests.support.leanhttp import (
     LeanRequest,
     LeanResponse,
@@ -29,7 +29,7 @@ from tests.support.leanhttp import (
 from tests.world.loop import NOBODY, PROGRAM, Program, later, world_loop
 
 
-class Watch:
+class OpenWatch:
     """An open watch: the server's end. The client's end is `Incoming`."""
 
     def __init__(self) -> None:
@@ -73,24 +73,24 @@ class Watch:
                 self.client.arrive(None, broken=broken)
 
 
-Answer = Reply | Fault | Watch
+Answer = SentReply | PeerFault | OpenWatch
 
 
-class Server(Protocol):
+class WorldServer(Protocol):
     """Answers at once; what it has under way is its own matter."""
 
-    def answered(self, seen: Seen) -> Answer: ...
+    def answered(self, seen: RecordedRequest) -> Answer: ...
 
-    def elsewhere(self, seen: Seen) -> Answer:
+    def elsewhere(self, seen: RecordedRequest) -> Answer:
         """The answer of another replica of it, which may be behind."""
         return self.answered(seen)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trouble:
+class NetworkTrouble:
     """What goes wrong with one request."""
 
-    refuse: Reply | None = None
+    refuse: SentReply | None = None
     """The answer of a server that does nothing."""
     lost: bool = False
     """The request takes effect, and its answer never arrives."""
@@ -110,7 +110,7 @@ class Trouble:
     """A watch is opened, says a bookmark, and ends with an ERROR event of 410."""
 
 
-NONE: Final = Trouble()
+NONE: Final = NetworkTrouble()
 
 
 class Network:
@@ -122,22 +122,30 @@ class Network:
     def __init__(self, *, seed: int) -> None:
         self._seed = seed
         self._random: dict[str, random.Random] = {}
-        self.hosts: dict[str, Server] = {}
-        self.trouble: Callable[[Program, Seen, str], Trouble] = lambda _program, _seen, _host: NONE
+        self.hosts: dict[str, WorldServer] = {}
+        self.trouble: Callable[[Program, RecordedRequest, str], NetworkTrouble] = (
+            lambda _program, _seen, _host: NONE
+        )
         self.unreachable: Callable[[Program, str], bool] = lambda _program, _host: False
         """Whether this program has no way to this host now."""
         self.requester: Program | None = None
         """Whose request a server answers now."""
         self.sent: float | None = None
         """When it was sent."""
-        self.count: Callable[[Program, Seen, str], None] = lambda _program, _seen, _host: None
+        self.count: Callable[[Program, RecordedRequest, str], None] = (
+            lambda _program, _seen, _host: None
+        )
         self.writing: Counter[tuple[Program, str]] = Counter()
         """Changes of objects that a program waits for the answer to, by its path."""
-        self.refused: Callable[[Program, Seen, int], None] = lambda _program, _seen, _status: None
+        self.refused: Callable[[Program, RecordedRequest, int], None] = (
+            lambda _program, _seen, _status: None
+        )
         """Called for each request that a fault refuses, with the status."""
-        self.refusal: Callable[[str, Reply], Reply] = lambda _host, reply: reply
+        self.refusal: Callable[[str, SentReply], SentReply] = lambda _host, reply: reply
         """The refusal of a fault, as this host answers it."""
-        self.served: Callable[[Program, Seen, Reply], None] = lambda _program, _seen, _reply: None
+        self.served: Callable[[Program, RecordedRequest, SentReply], None] = (
+            lambda _program, _seen, _reply: None
+        )
         """Called for each answer of a server that its program gets, if it waits for it."""
 
     def random_of(self, program: Program) -> random.Random:
@@ -151,7 +159,7 @@ class Network:
         return 0.001 + 0.004 * drawn + (0.1 if drawn > 0.99 else 0.0)
 
     async def send(
-        self, seen: Seen, *, host: str, trace: Trace | None, read: float | None
+        self, seen: RecordedRequest, *, host: str, trace: Trace | None, read: float | None
     ) -> "Arrived":
         """Sends a request, and returns when its answer begins. Raises the errors of httpx."""
         program = PROGRAM.get()
@@ -178,7 +186,7 @@ class Network:
                 del self.writing[change]
 
     async def exchange(
-        self, program: Program, seen: Seen, *, host: str, read: float | None
+        self, program: Program, seen: RecordedRequest, *, host: str, read: float | None
     ) -> "Arrived":
         """Sends at once what another process sends for a program. Raises the errors of httpx."""
         if self.unreachable(program, host):
@@ -201,7 +209,7 @@ class Incoming(LeanStream, httpx.AsyncByteStream):
     """The client's end of a watch."""
 
     def __init__(
-        self, network: Network, program: Program, watch: Watch, *, read: float | None
+        self, network: Network, program: Program, watch: OpenWatch, *, read: float | None
     ) -> None:
         self._network, self._program, self._watch, self._read = network, program, watch, read
         self._pieces: asyncio.Queue[tuple[bytes | None, bool]] = asyncio.Queue()
@@ -241,8 +249,8 @@ class _Exchange:
         network: Network,
         program: Program,
         host: str,
-        seen: Seen,
-        trouble: Trouble,
+        seen: RecordedRequest,
+        trouble: NetworkTrouble,
         read: float | None,
     ) -> None:
         """`read` is for how many seconds the client waits for the answer."""
@@ -260,7 +268,7 @@ class _Exchange:
     def _arrive(self) -> None:
         trouble, network = self._trouble, self._network
         if trouble.unsent:
-            self._settle(Fault())
+            self._settle(PeerFault())
             return
         answer: Answer
         if trouble.first is not None:
@@ -273,21 +281,21 @@ class _Exchange:
             server = network.hosts[self._host]
             answer = server.elsewhere(self._seen) if trouble.other else server.answered(self._seen)
             network.requester = network.sent = None
-            if isinstance(answer, Reply) and not trouble.lost:
+            if isinstance(answer, SentReply) and not trouble.lost:
                 network.served(self._program, self._seen, answer)
-        if trouble.lost and not isinstance(answer, Watch):
-            answer = Fault(hang=trouble.slow > 0)
-        if isinstance(answer, Watch) and trouble.gone:
+        if trouble.lost and not isinstance(answer, OpenWatch):
+            answer = PeerFault(hang=trouble.slow > 0)
+        if isinstance(answer, OpenWatch) and trouble.gone:
             version = getattr(network.hosts[self._host], "version", 0)
             later(0.02, answer.when_read, partial(_end_with_gone, answer, version))
-        if isinstance(answer, Watch) and trouble.cut is not None:
+        if isinstance(answer, OpenWatch) and trouble.cut is not None:
             later(trouble.cut, lambda: answer.end(broken=True))
         loop = world_loop()
         back = loop.time() + network.delay(self._program) + trouble.slow
-        if back > self._patient_until or (isinstance(answer, Fault) and answer.hang):
+        if back > self._patient_until or (isinstance(answer, PeerFault) and answer.hang):
             if loop.time() <= self._patient_until < math.inf:
                 loop.call_at(self._patient_until, self._give_up, context=NOBODY)
-            if isinstance(answer, Watch):
+            if isinstance(answer, OpenWatch):
                 loop.call_at(back, answer.end, context=NOBODY)
         else:
             loop.call_at(back, self._settle, answer, context=NOBODY)
@@ -295,7 +303,7 @@ class _Exchange:
     def _settle(self, answer: Answer) -> None:
         if not self._answer.done():
             self._answer.set_result(answer)
-        elif isinstance(answer, Watch):
+        elif isinstance(answer, OpenWatch):
             answer.end()
 
     def _give_up(self) -> None:
@@ -304,16 +312,16 @@ class _Exchange:
 
     async def answer(self) -> Arrived:
         answer = await self._answer
-        if isinstance(answer, Reply):
+        if isinstance(answer, SentReply):
             return Arrived(answer.status, answer.headers, answer.body)
-        if isinstance(answer, Fault):
+        if isinstance(answer, PeerFault):
             raise httpx.ReadError("the connection broke")
         return Arrived(
             200, answer.headers, Incoming(self._network, self._program, answer, read=self._read)
         )
 
 
-def _end_with_gone(watch: Watch, version: int) -> None:
+def _end_with_gone(watch: OpenWatch, version: int) -> None:
     bookmark = {"metadata": {"resourceVersion": str(version)}}
     watch.send(json.dumps({"type": "BOOKMARK", "object": bookmark}).encode() + b"\n")
     status = {"kind": "Status", "code": 410, "message": "too old resource version"}
@@ -351,7 +359,7 @@ def install(network: Network, *, lean: bool = True) -> None:
 
     async def handle(_transport: Any, request: httpx.Request) -> httpx.Response:
         limits: Mapping[str, float | None] = request.extensions.get("timeout", {})
-        seen = Seen(
+        seen = RecordedRequest(
             method=request.method,
             target=request.url.raw_path.decode(),
             headers=in_lower_case(request.headers),

@@ -53,7 +53,7 @@ from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.documents import read
 from tests.support.apiserver import Key, Object
-from tests.world.apiserver import Change, WorldApiServer, stamp
+from tests.world.apiserver import StoredChange, WorldApiServer, stamp
 from tests.world.loop import EPOCH, later, world_loop
 
 RESYNC_SECONDS: Final = 600.0
@@ -99,7 +99,7 @@ class Informers:
         """Names of the score objects that changed since the state was made."""
         hub.changed.append(self.take)
 
-    def take(self, change: Change) -> None:
+    def take(self, change: StoredChange) -> None:
         plural, namespace, name = change.key
         if plural in KINDS:
             self._dirty.add(plural)
@@ -218,7 +218,7 @@ class Scheduler:
     def stop(self) -> None:
         self._hub.changed.remove(self._take)
 
-    def _take(self, change: Change) -> None:
+    def _take(self, change: StoredChange) -> None:
         plural, namespace, name = change.key
         if plural == "placements":
             self._settled.pop((namespace, name), None)
@@ -464,7 +464,7 @@ def _weights(policy: PrioritizerPolicy | None) -> Mapping[str, Mapping[str, int]
     return weights
 
 
-def _moved(change: Change) -> Mapping[str, int] | None:
+def _moved(change: StoredChange) -> Mapping[str, int] | None:
     """By how much the values of a score object change for OCM; None if that cannot be said so.
 
     A score that is only renewed changes by nothing.
@@ -583,7 +583,7 @@ class Registration:
         item = {**stored, "status": {**stored["status"], "conditions": [*others, condition]}}
         self._hub.write(REGISTRATION, "managedclusters", name, item)
 
-    def _take(self, change: Change) -> None:
+    def _take(self, change: StoredChange) -> None:
         plural, _, name = change.key
         if plural == "managedclusters" and change.after is not None and name not in self._due:
             self._due.add(name)

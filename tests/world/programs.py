@@ -39,7 +39,7 @@ files.
 LOG: Final = logging.getLogger("world")
 
 
-class Pod:
+class ProgramPod:
     """A program that the kubelet starts again whenever it ended. Each start is a new `Program`."""
 
     def __init__(self, name: str, main: Callable[[Program], Awaitable[None]]) -> None:
@@ -115,7 +115,7 @@ def reconciler_pod(
     folder: Path,
     secret: Path,
     is_older: Callable[[], bool],
-) -> Pod:
+) -> ProgramPod:
     """A replica, with the settings, the Secret and the version that are there when it starts."""
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     access = Access(host=HUB_URL, trust=trust, authorization=f"Bearer {TOKEN}")
@@ -132,24 +132,24 @@ def reconciler_pod(
         OLDER.set(program.is_older)
         await reconciler.run(settings, load=lambda: access, wall=clock_of(program))
 
-    return Pod(name, main)
+    return ProgramPod(name, main)
 
 
-def agent_pod(cluster: str, *, files: Path, folder: Path) -> Pod:
+def agent_pod(cluster: str, *, files: Path, folder: Path) -> ProgramPod:
     """The agent of a cluster."""
     hub = kubeconfig(folder / f"{cluster}.kubeconfig", server=HUB_URL, token=TOKEN)
     flags = ["--cluster-name", cluster, "--hub-kubeconfig", str(hub)]
     return _pod(f"agent/{cluster}", files, flags)
 
 
-def hub_scorer_pod(*, files: Path, folder: Path) -> Pod:
+def hub_scorer_pod(*, files: Path, folder: Path) -> ProgramPod:
     """The program that runs scorers for all clusters on the hub."""
     hub = kubeconfig(folder / "hub-scorer.kubeconfig", server=HUB_URL, token=TOKEN)
     flags = ["--clusters", str(files / "clusters"), "--hub-kubeconfig", str(hub)]
     return _pod("hub-scorer", files, flags)
 
 
-def _pod(name: str, files: Path, flags: list[str]) -> Pod:
+def _pod(name: str, files: Path, flags: list[str]) -> ProgramPod:
     arguments = ["run", "--config-dir", str(files), "--metrics-address", "127.0.0.1:0", *flags]
     read = agent_settings.read(agent_settings.parser().parse_args(arguments), {})
     settings = replace(read, waits=WAITS)
@@ -158,4 +158,4 @@ def _pod(name: str, files: Path, flags: list[str]) -> Pod:
         agent = Supervisor(adapters=build.Adapters(settings, wall=clock_of(program)))
         await agent.run()
 
-    return Pod(name, main)
+    return ProgramPod(name, main)

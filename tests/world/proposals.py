@@ -98,20 +98,20 @@ class ProposalLaws:
         repository = self.world.repository
         kind = push.branch.removeprefix(BRANCHES).partition("-")[0]
         if push.before is not None:
-            self._look("theirs")
+            self._count_check("theirs")
             author = repository.commits[push.before].author
             if author != AUTHOR:
                 verb = "deleted" if push.after is None else "overwrote"
                 self._break("theirs", f"{push.branch} was {verb}, and its commit was by {author}")
         if push.after is None:
-            self._look("closed-first")
+            self._count_check("closed-first")
             pull = self.world.forge.newest(push.branch)
             if pull is not None and pull.state == "open":
                 self._break(
                     "closed-first", f"{push.branch} was deleted while {pull.number} is open"
                 )
             return
-        self._look("sources")
+        self._count_check("sources")
         commit = repository.commits[push.after]
         outside = [
             path for path in repository.changed(push.after) if not path.startswith(FOLDERS[kind])
@@ -129,7 +129,7 @@ class ProposalLaws:
             return
         now, last = world_loop().time(), self._pushes.get(kind)
         is_known = self._is_fair(git.HOST)
-        self._look("pauses")
+        self._count_check("pauses")
         if last is not None and last.program is program and last.is_known:
             waited = now - last.at
             if waited < APART_SECONDS:
@@ -152,7 +152,7 @@ class ProposalLaws:
         if method != "POST":
             return
         earlier = [one for one in self.world.forge.pulls[:-1] if one.branch == pull.branch]
-        self._look("refused")
+        self._count_check("refused")
         if earlier and _is_refused(earlier[-1]):
             self._break("refused", f"{pull.branch} was refused as {earlier[-1].number}")
 
@@ -167,7 +167,7 @@ class ProposalLaws:
         at, until = self._limited.get(program, (0.0, 0.0))
         now = world_loop().time()
         if until:
-            self._look("limits")
+            self._count_check("limits")
             if at + LIMIT_SECONDS < now < until and self._is_fair(git.HOST):
                 self._break("limits", f"{program.name} asked {until - now:.0f} s too early")
         if self.world.forge.violations:
@@ -192,7 +192,7 @@ class ProposalLaws:
             if known is None or known.files != files:
                 self._missing[kind] = Missing(files=files, since=now)
                 continue
-            self._look("proposed")
+            self._count_check("proposed")
             if now > known.since + PROPOSED_SECONDS:
                 self._break(
                     "proposed", f"{sorted(files)} is not for {(now - known.since) / 60:.0f} min"
@@ -315,7 +315,7 @@ class ProposalLaws:
     def _is_fair(self, host: str) -> bool:
         return not any(weather.host == host for weather in self.world.storm.weather)
 
-    def _look(self, law: str) -> None:
+    def _count_check(self, law: str) -> None:
         self.world.laws.checks[law] += 1
 
     def _break(self, law: str, what: str) -> None:

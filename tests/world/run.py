@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.world import faults, fleet, liveness, loop
-from tests.world.faults import Fault
+from tests.world.faults import DrawnFault
 from tests.world.world import Size, World, first_sources, folder, prepare, quieten
 
 BEGIN_SECONDS: Final = 1200.0
@@ -27,7 +27,7 @@ SHOWN: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class WorldOrder:
     """What to run."""
 
     seed: int
@@ -52,8 +52,8 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
-    order: Order
+class WorldResult:
+    order: WorldOrder
     law: str
     """The law that broke; empty if none did."""
     what: str
@@ -68,7 +68,7 @@ class Result:
     faults: int
 
 
-def planned(order: Order) -> tuple[Fault, ...]:
+def planned(order: WorldOrder) -> tuple[DrawnFault, ...]:
     every = faults.plan(
         seed=order.seed, begin=order.begin, end=order.hours * 3600, every=EVERY_SECONDS
     )
@@ -77,7 +77,7 @@ def planned(order: Order) -> tuple[Fault, ...]:
     )
 
 
-async def _live(order: Order, files: Path) -> tuple[World, str, str]:
+async def _live(order: WorldOrder, files: Path) -> tuple[World, str, str]:
     world = World(seed=order.seed, size=order.size, folder=files, faults=planned(order))
     prepare(seed=order.seed, net=world.network, lean=os.environ.get("WORLD_CLIENT") != "httpx")
     world.start()
@@ -120,13 +120,13 @@ async def _settle(world: World) -> str:
     return ""
 
 
-def run(order: Order) -> Result:
+def run(order: WorldOrder) -> WorldResult:
     """Runs a world in this process, which is fit for nothing else afterwards."""
     began = time.process_time()
     quieten()
     with folder() as files:
         world, law, what = loop.run(_live(order, Path(files)))
-    return Result(
+    return WorldResult(
         order=order,
         law=law,
         what=what,
@@ -140,7 +140,7 @@ def run(order: Order) -> Result:
     )
 
 
-def run_apart(order: Order, cpu: float = math.inf) -> Result:
+def run_apart(order: WorldOrder, cpu: float = math.inf) -> WorldResult:
     """Runs a world in a child process, which ends when it has used so many seconds of CPU."""
     # What the child renders first, it then has from this process.
     fleet.rendered(first_sources(order.size, seed=order.seed))
@@ -168,7 +168,7 @@ def run_apart(order: Order, cpu: float = math.inf) -> Result:
         died = f"the world was stopped: it had used {spent:.1f} s of CPU"
     plain: dict[str, Any] = json.loads(answer or json.dumps({"crash": died}))
     if "crash" in plain:
-        return Result(
+        return WorldResult(
             order=order,
             law="crash",
             what=plain["crash"],
@@ -180,12 +180,12 @@ def run_apart(order: Order, cpu: float = math.inf) -> Result:
             lines=[],
             faults=0,
         )
-    return Result(**{**plain, "order": order})
+    return WorldResult(**{**plain, "order": order})
 
 
 def smaller(
-    result: Result, *, cpu: float, run: Callable[[Order, float], Result] = run_apart
-) -> Result:
+    result: WorldResult, *, cpu: float, run: Callable[[WorldOrder, float], WorldResult] = run_apart
+) -> WorldResult:
     """The same failure with fewer faults, as far as so many seconds of CPU go."""
     best = result
     numbers = [each.number for each in planned(result.order)]
@@ -206,7 +206,7 @@ def smaller(
     return best
 
 
-def told(result: Result) -> Iterable[str]:
+def told(result: WorldResult) -> Iterable[str]:
     """What people read of a result."""
     if not result.law:
         yield (

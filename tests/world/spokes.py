@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from tests.support.agent.http import Reply, Seen
+from tests.support.agent.http import RecordedRequest, SentReply
 from tests.support.agent.running import ConfigMapVolume
 from tests.support.apiserver import Object
 from tests.world import fleet
-from tests.world.apiserver import Change, WorldApiServer
+from tests.world.apiserver import StoredChange, WorldApiServer
 from tests.world.loop import Program, later, world_loop
-from tests.world.network import Answer, Server
+from tests.world.network import Answer, WorldServer
 
 DEMAND: Final = 5
 """Points of a workload."""
@@ -61,7 +61,7 @@ class Truth:
         return self.capacity(cluster, scorer) - DEMAND * self._load(cluster, scorer)
 
 
-class Source(Server):
+class WorldSource(WorldServer):
     """A metric source: of one cluster for its agent, or of all for the hub scorer."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Source(Server):
     ) -> None:
         self._truth, self._clusters, self._requester = truth, clusters, requester
 
-    def answered(self, seen: Seen) -> Answer:
+    def answered(self, seen: RecordedRequest) -> Answer:
         program = self._requester()
         query = seen.form.get("query") if seen.body else seen.query.get("query")
         assert query is not None, seen
@@ -83,7 +83,7 @@ class Source(Server):
             value = self._truth.value(program.name.rpartition("/")[2], scorer)
             points = [] if value is None else [[world_loop().wall(), str(value)]]
             series = [{"metric": {}, "values": points}] if points else []
-            return Reply.of(
+            return SentReply.of(
                 {"status": "success", "data": {"resultType": "matrix", "result": series}}
             )
         if query.startswith("sum by (cluster)"):
@@ -100,10 +100,12 @@ class Source(Server):
                 if value is None
                 else [{"metric": {}, "value": [world_loop().wall(), str(value)]}]
             )
-        return Reply.of({"status": "success", "data": {"resultType": "vector", "result": result}})
+        return SentReply.of(
+            {"status": "success", "data": {"resultType": "vector", "result": result}}
+        )
 
 
-class ScoringApi(Server):
+class ScoringApi(WorldServer):
     """The scoring API of one scorer: its result is the last point that it is sent.
 
     What its page says changes when somebody changes the API: `interval`, in seconds.
@@ -116,16 +118,16 @@ class ScoringApi(Server):
     def page(self) -> Object:
         return fleet.page(self._scorer, interval=self.interval)
 
-    def answered(self, seen: Seen) -> Answer:
+    def answered(self, seen: RecordedRequest) -> Answer:
         if seen.path == "/config":
-            return Reply.of(self.page)
+            return SentReply.of(self.page)
         if seen.method == "GET":
-            return Reply.of({"status": "healthy"})
+            return SentReply.of({"status": "healthy"})
         results = [
             {"metric": series["metric"], "score": float(series["values"][-1][1])}
             for series in json.loads(seen.body)["data"]
         ]
-        return Reply.of({"results": results})
+        return SentReply.of({"results": results})
 
 
 def applied(works: Iterable[Object]) -> dict[tuple[str, str], Object]:
@@ -177,7 +179,7 @@ class Delivery:
         later(back, self._deliver, cluster)
         return back - gone
 
-    def _take(self, change: Change) -> None:
+    def _take(self, change: StoredChange) -> None:
         plural, namespace, name = change.key
         if plural == "managedclusters" and change.after is None:
             # Its works went before it, and with them what they had applied: a cluster that comes

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Final
 from dsf_agent.configuration.settings import Waits
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP
 from gitops_dsf.hub.scorerlist import PART_CONFIGMAPS
-from tests.support.agent.http import Seen
+from tests.support.agent.http import RecordedRequest
 from tests.support.apiserver import failure
 from tests.support.githubserver import Pull
 from tests.world import faults, fleet, forgefaults, programs, run
-from tests.world.faults import WRITES, Fault, Kind, Place
-from tests.world.fleet import Drain
+from tests.world.faults import WRITES, DrawnFault, FaultKind, RequestPlace
+from tests.world.fleet import MaintenanceDocument
 from tests.world.loop import later, world_loop
-from tests.world.network import NONE, Trouble
-from tests.world.run import Order
+from tests.world.network import NONE, NetworkTrouble
+from tests.world.run import WorldOrder
 from tests.world.world import Size
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def _branches_stay_forbidden(world: "World", _drawn: random.Random) -> str:
 
 def _meet(
     world: "World",
-    make: Callable[[random.Random, Seen], Trouble],
+    make: Callable[[random.Random, RecordedRequest], NetworkTrouble],
     *,
     who: str,
-    place: Place,
+    place: RequestPlace,
 ) -> None:
     """Each such request of these programs meets something from now on."""
     weather = faults.Weather(
@@ -71,12 +71,12 @@ def _meet(
 
 def _forbid(world: "World", _drawn: random.Random, *, path: str, only_writes: bool) -> str:
     """The reconciler may not touch these objects."""
-    refused = Trouble(refuse=failure(403, "forbidden"))
+    refused = NetworkTrouble(refuse=failure(403, "forbidden"))
 
-    def make(_drawn: random.Random, seen: Seen) -> Trouble:
+    def make(_drawn: random.Random, seen: RecordedRequest) -> NetworkTrouble:
         return refused if seen.method in WRITES or not only_writes else NONE
 
-    _meet(world, make, who="reconciler-", place=Place(path=path))
+    _meet(world, make, who="reconciler-", place=RequestPlace(path=path))
     return path
 
 
@@ -90,7 +90,7 @@ def _drain(world: "World", _drawn: random.Random) -> str:
     """The cluster with most applications is drained."""
     name = _fullest(world)
     start = world_loop().wall()
-    drain = Drain(cluster=name, action="Drain", start=start, end=start + 1200.0)
+    drain = MaintenanceDocument(cluster=name, action="Drain", start=start, end=start + 1200.0)
     world.merge(replace(world.sources, drains=(drain,)), f"Drain {name}")
     return name
 
@@ -128,9 +128,9 @@ def _target_is_lost(world: "World", _drawn: random.Random) -> str:
 def _deletions_are_late(world: "World", _drawn: random.Random) -> str:
     _meet(
         world,
-        lambda drawn, _seen: Trouble(late=drawn.uniform(15.0, 45.0)),
+        lambda drawn, _seen: NetworkTrouble(late=drawn.uniform(15.0, 45.0)),
         who="reconciler-",
-        place=Place(path="/applications/", method="DELETE"),
+        place=RequestPlace(path="/applications/", method="DELETE"),
     )
     return "all"
 
@@ -172,8 +172,10 @@ def _hub_scorer_is_cut_off(world: "World", _drawn: random.Random) -> str:
 def _removed_while_written(world: "World", _drawn: random.Random) -> str:
     """Writes of a score take long, and its scorer is removed right after one has begun."""
     cluster, scorer = world.sources.clusters[0], world.sources.scorers[1]
-    place = Place(path=f"/{cluster}/addonplacementscores/{scorer}", method="PATCH")
-    _meet(world, lambda _drawn, _seen: Trouble(slow=14.0), who=f"agent/{cluster}", place=place)
+    place = RequestPlace(path=f"/{cluster}/addonplacementscores/{scorer}", method="PATCH")
+    _meet(
+        world, lambda _drawn, _seen: NetworkTrouble(slow=14.0), who=f"agent/{cluster}", place=place
+    )
 
     def remove() -> None:
         volume = world.delivery.volume(cluster)
@@ -181,7 +183,7 @@ def _removed_while_written(world: "World", _drawn: random.Random) -> str:
         volume.put(*(each for each in summaries if each["name"] != scorer))
         world.remove_scorer(scorer)
 
-    trigger = faults.Trigger(
+    trigger = faults.RequestTrigger(
         who=f"agent/{cluster}", count=1, act=remove, storm=world.storm, place=place
     )
     world.storm.triggers.append(trigger)
@@ -195,11 +197,11 @@ def _scorer_removed(world: "World", _drawn: random.Random) -> str:
     return name
 
 
-def _raced(world: "World", _drawn: random.Random, *, who: str, place: Place) -> str:
+def _raced(world: "World", _drawn: random.Random, *, who: str, place: RequestPlace) -> str:
     """Somebody writes the object right before each such write of these programs takes effect."""
     _meet(
         world,
-        lambda _drawn, seen: Trouble(first=lambda: world.annotate(seen.path)),
+        lambda _drawn, seen: NetworkTrouble(first=lambda: world.annotate(seen.path)),
         who=who,
         place=place,
     )
@@ -209,21 +211,23 @@ def _raced(world: "World", _drawn: random.Random, *, who: str, place: Place) -> 
 def _renewals_are_slow(world: "World", _drawn: random.Random) -> str:
     """Now and then the renewal of a leader is answered late, and then it cannot renew."""
     for pod in world.reconcilers:
-        _meet(world, _slow_at_times(), who=pod.name, place=Place(path="/leases/", method="PUT"))
+        _meet(
+            world, _slow_at_times(), who=pod.name, place=RequestPlace(path="/leases/", method="PUT")
+        )
     return "of both replicas"
 
 
-def _slow_at_times() -> Callable[[random.Random, Seen], Trouble]:
+def _slow_at_times() -> Callable[[random.Random, RecordedRequest], NetworkTrouble]:
     """One request in two minutes, and those right after it do not arrive."""
     slow_at = -math.inf
 
-    def make(_drawn: random.Random, _seen: Seen) -> Trouble:
+    def make(_drawn: random.Random, _seen: RecordedRequest) -> NetworkTrouble:
         nonlocal slow_at
         now = world_loop().time()
         if now > slow_at + 120.0:
             slow_at = now
-            return Trouble(slow=9.0)
-        return Trouble(unsent=True) if now < slow_at + 40.0 else NONE
+            return NetworkTrouble(slow=9.0)
+        return NetworkTrouble(unsent=True) if now < slow_at + 40.0 else NONE
 
     return make
 
@@ -241,8 +245,10 @@ def _frozen_at_fetches(world: "World", _drawn: random.Random) -> str:
             if world_loop().time() < until:
                 later(150.0, watch)
 
-        place = Place(path="/fleet.git", method="FETCH")
-        trigger = faults.Trigger(who=pod.name, count=1, act=freeze, storm=world.storm, place=place)
+        place = RequestPlace(path="/fleet.git", method="FETCH")
+        trigger = faults.RequestTrigger(
+            who=pod.name, count=1, act=freeze, storm=world.storm, place=place
+        )
         world.storm.triggers.append(trigger)
 
     watch()
@@ -304,10 +310,10 @@ STAGED: Final[dict[str, faults.Act]] = {
     "deletions-raced": partial(
         _raced,
         who="agent/",
-        place=Place(path="/addonplacementscores/", method="DELETE"),
+        place=RequestPlace(path="/addonplacementscores/", method="DELETE"),
     ),
     "taints-raced": partial(
-        _raced, who="reconciler-", place=Place(path="/managedclusters/", method="PATCH")
+        _raced, who="reconciler-", place=RequestPlace(path="/managedclusters/", method="PATCH")
     ),
     "renewals-are-slow": _renewals_are_slow,
     "frozen-at-fetches": _frozen_at_fetches,
@@ -326,15 +332,15 @@ STAGED: Final[dict[str, faults.Act]] = {
 }
 
 
-def staged(order: Order, plan: Sequence[tuple[str, float]]) -> run.Result:
+def staged(order: WorldOrder, plan: Sequence[tuple[str, float]]) -> run.WorldResult:
     """Runs a world with exactly these faults, at these seconds.
 
     It is the end of this process' randomness.
     """
     for name, act in STAGED.items():
-        faults.GALLERY[name] = Kind(act=act)
+        faults.GALLERY[name] = FaultKind(act=act)
     written = tuple(
-        Fault(number=number, at=at, kind=kind) for number, (kind, at) in enumerate(plan)
+        DrawnFault(number=number, at=at, kind=kind) for number, (kind, at) in enumerate(plan)
     )
     for module, attribute, replacement in (
         (faults, "plan", lambda **_how: written),
@@ -362,7 +368,7 @@ def main() -> int:
         interval=flags.interval,
         is_verified=flags.verified,
     )
-    result = staged(Order(seed=flags.seed, hours=flags.hours, size=size), plan)
+    result = staged(WorldOrder(seed=flags.seed, hours=flags.hours, size=size), plan)
     print("\n".join(run.told(result)))
     return 1 if result.law else 0
 

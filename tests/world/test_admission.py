@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.apiserver import Object
 from tests.world import admission, fleet
-from tests.world.admission import Asked, Expression
+from tests.world.admission import AdmissionRequest, Expression
 
 ABSENT: Object = {}
 PARTS: dict[str, tuple[Any, ...]] = {
@@ -41,7 +41,7 @@ def drawn_object(drawn: random.Random) -> Object:
     return {"metadata": metadata, **({} if status is ABSENT else {"status": status})}
 
 
-def drawn_write(drawn: random.Random) -> Asked:
+def drawn_write(drawn: random.Random) -> AdmissionRequest:
     account = admission.program(
         drawn.choice(["agent/c00", "hub-scorer", "reconciler-0"]), namespace=fleet.HUB
     )
@@ -49,7 +49,7 @@ def drawn_write(drawn: random.Random) -> Asked:
     before = drawn_object(drawn) if drawn.random() < 0.7 else None
     after = drawn_object(drawn) if before is None or drawn.random() < 0.7 else None
     options = {"preconditions": {"uid": "u"}} if drawn.random() < 0.5 else {}
-    return Asked(
+    return AdmissionRequest(
         account=account,
         plural=drawn.choice(["addonplacementscores", "applications", "applicationsets"]),
         namespace="c00",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent.http import Seen
+from tests.support.agent.http import RecordedRequest
 from tests.world import world
 from tests.world.loop import Program, WorldLoop
 
@@ -19,7 +19,7 @@ async def refused(*names: str, times: int, folder: Path) -> str:
     for _ in range(times):
         for name in names:
             body = json.dumps({"metadata": {"name": name}}).encode()
-            seen = Seen(method="POST", target=SCORES, headers={}, body=body, at=0.0)
+            seen = RecordedRequest(method="POST", target=SCORES, headers={}, body=body, at=0.0)
             made.laws.refused(program, seen, 403)
     return made.laws.broken.law if made.laws.broken is not None else ""
 
@@ -37,7 +37,9 @@ def test_a_question_to_the_hub_that_is_refused_has_no_name(loop: WorldLoop, tmp_
     async def main() -> object:
         made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=tmp_path)
         review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-        seen = Seen(method="POST", target=review, headers={}, body=b'{"spec": {}}', at=0.0)
+        seen = RecordedRequest(
+            method="POST", target=review, headers={}, body=b'{"spec": {}}', at=0.0
+        )
         made.laws.refused(Program("hub-scorer"), seen, 403)
         return made.laws.broken
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent.http import Seen
+from tests.support.agent.http import RecordedRequest
 from tests.support.apiserver import failure
 from tests.support.commandline import program
 from tests.world import __main__, faults, fleet, hunt, laws, run, world
 from tests.world.apiserver import TOKEN
 from tests.world.loop import PROGRAM, Program, WorldLoop
-from tests.world.network import Trouble
-from tests.world.run import Order, Result
+from tests.world.network import NetworkTrouble
+from tests.world.run import WorldOrder, WorldResult
 
 ROOT = Path(__file__).parents[2]
 WORLDS = """
@@ -106,12 +106,12 @@ def test_a_failure_is_made_smaller() -> None:
     """With a judge that needs the faults 3 and 5."""
     asked: list[tuple[int, ...]] = []
 
-    def judge(order: Order, _cpu: float) -> Result:
+    def judge(order: WorldOrder, _cpu: float) -> WorldResult:
         assert order.only is not None
         asked.append(order.only)
         return _result(order, "left" if {3, 5} <= set(order.only) else "")
 
-    smallest = run.smaller(_result(Order(seed=1), "left"), cpu=10.0, run=judge)
+    smallest = run.smaller(_result(WorldOrder(seed=1), "left"), cpu=10.0, run=judge)
     assert smallest.order.only == (3, 5)
     assert smallest.order.command == "make world SEED=1 HOURS=3 FAULTS=3,5"
     assert len(asked) < 60
@@ -120,13 +120,13 @@ def test_a_failure_is_made_smaller() -> None:
 def test_making_a_failure_smaller_ends_when_its_cpu_is_used_up() -> None:
     left: list[float] = []
 
-    def judge(order: Order, cpu: float) -> Result:
+    def judge(order: WorldOrder, cpu: float) -> WorldResult:
         left.append(cpu)
         return replace(_result(order, "left"), cpu=40.0)
 
-    smallest = run.smaller(_result(Order(seed=1), "left"), cpu=100.0, run=judge)
+    smallest = run.smaller(_result(WorldOrder(seed=1), "left"), cpu=100.0, run=judge)
     assert left == [100.0, 60.0, 20.0]
-    whole = run.planned(Order(seed=1))
+    whole = run.planned(WorldOrder(seed=1))
     assert smallest.order.only is not None
     assert len(smallest.order.only) < len(whole) / 4
 
@@ -137,7 +137,7 @@ def test_the_time_for_new_seeds_begins_after_those_that_ever_failed(
     now = 0.0
     asked: list[tuple[int, float]] = []
 
-    def judge(order: Order, cpu: float) -> Result:
+    def judge(order: WorldOrder, cpu: float) -> WorldResult:
         nonlocal now
         now += 40.0
         asked.append((order.seed, cpu))
@@ -145,15 +145,15 @@ def test_the_time_for_new_seeds_begins_after_those_that_ever_failed(
 
     monkeypatch.setattr(__main__, "time", SimpleNamespace(monotonic=lambda: now))
     monkeypatch.setattr(run, "run_apart", judge)
-    failed = [Order(seed=seed) for seed in (7, 8, 9)]
+    failed = [WorldOrder(seed=seed) for seed in (7, 8, 9)]
     limit = __main__.Limit(seconds=60.0, cpu=math.inf, longest=150.0)
-    new = (Order(seed=seed) for seed in itertools.count(100))
+    new = (WorldOrder(seed=seed) for seed in itertools.count(100))
     __main__.many(failed, new, limit=limit, workers=1)
     assert asked == [(seed, 150.0) for seed in (7, 8, 9, 100, 101)]
 
 
-def _result(order: Order, law: str) -> Result:
-    return Result(
+def _result(order: WorldOrder, law: str) -> WorldResult:
+    return WorldResult(
         order=order,
         law=law,
         what="",
@@ -177,7 +177,7 @@ def test_the_first_new_seed_follows_from_the_commit() -> None:
 def test_a_seed_that_was_drawn_says_that_nobody_has_run_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    old, new = Order(seed=2), Order(seed=5)
+    old, new = WorldOrder(seed=2), WorldOrder(seed=5)
     results = [_result(old, "left"), _result(new, "held")]
     assert __main__.end(results, commit="2a42355b", shrink=0, drawn=[new]) == 1
     said = capsys.readouterr().out
@@ -188,16 +188,16 @@ def test_a_seed_that_was_drawn_says_that_nobody_has_run_it(
 def test_a_seed_that_was_named_says_nothing_of_the_kind(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert __main__.end([_result(Order(seed=5), "held")], commit="2a42355b", shrink=0) == 1
+    assert __main__.end([_result(WorldOrder(seed=5), "held")], commit="2a42355b", shrink=0) == 1
     assert "Nobody has run" not in capsys.readouterr().out
 
 
 def test_a_smaller_failure_is_shown_with_the_cpu_that_it_took(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = replace(Order(seed=5), only=(3, 5))
+    few = replace(WorldOrder(seed=5), only=(3, 5))
     monkeypatch.setattr(run, "smaller", lambda result, **_how: replace(result, order=few))
-    assert __main__.end([_result(Order(seed=5), "held")], commit="2a42355b", shrink=77.0) == 1
+    assert __main__.end([_result(WorldOrder(seed=5), "held")], commit="2a42355b", shrink=77.0) == 1
     said = capsys.readouterr().out
     assert "Seed 5 is made smaller, with 77 s of CPU at most." in said
     assert "again: make world SEED=5 HOURS=3 FAULTS=3,5\n" in said
@@ -210,15 +210,15 @@ def test_a_failure_that_needs_all_its_faults_is_not_shown_twice(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "smaller", lambda result, **_how: result)
-    assert __main__.end([_result(Order(seed=5), "held")], commit="2a42355b", shrink=77.0) == 1
+    assert __main__.end([_result(WorldOrder(seed=5), "held")], commit="2a42355b", shrink=77.0) == 1
     said = capsys.readouterr().out
     assert "again:" not in said
     assert "It still has all its faults." in said
 
 
 def test_a_plan_with_fewer_faults_has_the_others_as_before() -> None:
-    whole = run.planned(Order(seed=7))
-    some = run.planned(replace(Order(seed=7), only=(2, 4)))
+    whole = run.planned(WorldOrder(seed=7))
+    some = run.planned(replace(WorldOrder(seed=7), only=(2, 4)))
     assert some == (whole[2], whole[4])
 
 
@@ -232,14 +232,14 @@ def test_each_seed_has_some_kinds_of_faults_and_all_seeds_together_have_all() ->
 
 
 def test_sources_that_fail_do_so_alike_in_each_run(loop: WorldLoop, tmp_path: Path) -> None:
-    def failures(folder: Path) -> list[Trouble]:
+    def failures(folder: Path) -> list[NetworkTrouble]:
         made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=folder)
         faults.GALLERY["sources-fail"].act(made, random.Random(1))
         [weather] = made.storm.weather
-        seen = Seen(method="GET", target="/api/v1/query", headers={}, body=b"", at=0.0)
+        seen = RecordedRequest(method="GET", target="/api/v1/query", headers={}, body=b"", at=0.0)
         return [weather.trouble(Program("agent/c00"), seen) for _ in range(20)]
 
-    async def main() -> list[list[Trouble]]:
+    async def main() -> list[list[NetworkTrouble]]:
         return [failures(tmp_path / name) for name in ("one", "two")]
 
     for name in ("one", "two"):
@@ -318,9 +318,9 @@ def test_the_hub_dates_each_answer_also_a_refusal_and_a_watch(
         asked = partial(made.network.send, host="hub", trace=None, read=None)
         path = "/api/v1/namespaces/default/configmaps"
         headers = {"authorization": f"Bearer {TOKEN}"}
-        seen = partial(Seen, method="GET", headers=headers, body=b"", at=0.0)
+        seen = partial(RecordedRequest, method="GET", headers=headers, body=b"", at=0.0)
         opened = await asked(seen(target=f"{path}?watch=true"))
-        made.network.trouble = lambda *_: Trouble(refuse=failure(403, "forbidden"))
+        made.network.trouble = lambda *_: NetworkTrouble(refuse=failure(403, "forbidden"))
         refused = await asked(seen(target=path))
         assert refused.status == 403
         return [opened.headers["Date"], refused.headers["Date"]]
@@ -344,7 +344,7 @@ def test_a_watch_whose_client_died_costs_nothing(
         PROGRAM.set(program)
         headers = {"authorization": f"Bearer {TOKEN}"}
         target = "/api/v1/namespaces/default/configmaps?watch=true"
-        seen = Seen(method="GET", target=target, headers=headers, body=b"", at=0.0)
+        seen = RecordedRequest(method="GET", target=target, headers=headers, body=b"", at=0.0)
         asking = asyncio.create_task(made.network.send(seen, host="hub", trace=None, read=None))
         PROGRAM.set(None)
         await asyncio.sleep(0.0005)

@@ -33,13 +33,13 @@ from gitops_dsf.reconciler.proposals import worker
 from gitops_dsf.reconciler.proposals.workload import Change as ProposedChange
 from gitops_dsf.reconciler.proposals.workload import Task
 from gitops_dsf.simulator import simulate_placement
-from tests.support.agent.http import Reply, Seen
-from tests.support.apiserver import Key, Object, Target
+from tests.support.agent.http import RecordedRequest, SentReply
+from tests.support.apiserver import ApiTarget, Key, Object
 from tests.world import admission, fleet, forge, forgefaults, git, network, upgrade
-from tests.world.admission import Asked
-from tests.world.apiserver import Change, WorldApiServer, stamp
+from tests.world.admission import AdmissionRequest
+from tests.world.apiserver import StoredChange, WorldApiServer, stamp
 from tests.world.argocd import COLLECTOR, Applications, ApplicationSets, Sync
-from tests.world.faults import Fault, Storm
+from tests.world.faults import DrawnFault, Storm
 from tests.world.fleet import Sources
 from tests.world.forge import Forge, People
 from tests.world.history import History
@@ -47,9 +47,9 @@ from tests.world.laws import BY_THE_LEDGER, SOMEBODY, Laws
 from tests.world.loop import PROGRAM, Program, later, world_loop
 from tests.world.network import Network
 from tests.world.ocm import Informers, Registration, Scheduler
-from tests.world.programs import Pod, agent_pod, hub_scorer_pod, reconciler_pod
+from tests.world.programs import ProgramPod, agent_pod, hub_scorer_pod, reconciler_pod
 from tests.world.proposals import ProposalLaws
-from tests.world.spokes import Delivery, ScoringApi, Source, Truth
+from tests.world.spokes import Delivery, ScoringApi, Truth, WorldSource
 
 assert forgefaults.__doc__, "its faults are in the gallery"
 GITOPS: Final = "argocd-sync"
@@ -94,7 +94,7 @@ class World:
     """Everything that exists. `start` brings it up; then time goes on while the caller sleeps."""
 
     def __init__(
-        self, *, seed: int, size: Size, folder: Path, faults: Sequence[Fault] = ()
+        self, *, seed: int, size: Size, folder: Path, faults: Sequence[DrawnFault] = ()
     ) -> None:
         self.seed, self.size = seed, size
         self.loop = world_loop()
@@ -137,8 +137,8 @@ class World:
         self._folder = folder
         self._placements: Scheduler | None = None
         self._followers: ApplicationSets | None = None
-        self.scheduler = Pod("ocm-placement", self._schedule)
-        self.sets = Pod("argocd-applicationset", self._follow)
+        self.scheduler = ProgramPod("ocm-placement", self._schedule)
+        self.sets = ProgramPod("argocd-applicationset", self._follow)
         self.older: set[int] = set()
         """Numbers of the replicas that start with the older version."""
         self.reconcilers = [
@@ -151,7 +151,7 @@ class World:
             )
             for number in range(2)
         ]
-        self.agents: dict[str, Pod] = {}
+        self.agents: dict[str, ProgramPod] = {}
         self.hub_scorer = hub_scorer_pod(files=self.delivery.files_of("hub"), folder=folder)
         self.network.hosts["hub"] = self.hub
         self.repository = git.Repository()
@@ -167,10 +167,10 @@ class World:
         self.network.hosts[fleet.PAGE_HOST] = self.scoring
         requester = lambda: self.network.requester  # noqa: E731
         clusters = lambda: [name for name in self.sources.clusters if self.reachable(name)]  # noqa: E731
-        self.network.hosts[fleet.SOURCE_HOST] = Source(
+        self.network.hosts[fleet.SOURCE_HOST] = WorldSource(
             self.truth, clusters=clusters, requester=requester
         )
-        self.network.hosts[fleet.CENTRAL_HOST] = Source(
+        self.network.hosts[fleet.CENTRAL_HOST] = WorldSource(
             self.truth, clusters=clusters, requester=requester
         )
         self.network.unreachable = self._unreachable
@@ -185,14 +185,14 @@ class World:
         return cluster not in self.registration.lost
 
     def _admit(
-        self, target: Target, before: Object | None, after: Object | None, sent: Object
+        self, target: ApiTarget, before: Object | None, after: Object | None, sent: Object
     ) -> str:
         """What the policies of the tree that was synced last say of a program's write."""
         account = admission.program(self.hub.writer, namespace=fleet.HUB)
         if account is None:
             return ""
         name = target.name or (sent.get("metadata") or {}).get("name", "")
-        asked = Asked(
+        asked = AdmissionRequest(
             account=account,
             plural=target.plural,
             namespace=target.namespace,
@@ -221,7 +221,7 @@ class World:
         self.laws.unanswered(program.name)
         return True
 
-    def _count(self, program: Program, seen: Seen, host: str) -> None:
+    def _count(self, program: Program, seen: RecordedRequest, host: str) -> None:
         method = "WATCH" if "watch" in seen.query else seen.method
         if host == "hub":
             # A list of one object, or of the copies of one application, is a request of its own.
@@ -234,11 +234,11 @@ class World:
             self.proposals.asked(program)
         self.requests[f"{program.name.partition('/')[0]} {seen.method} {host}"] += 1
 
-    def _served(self, program: Program, seen: Seen, reply: Reply) -> None:
+    def _served(self, program: Program, seen: RecordedRequest, reply: SentReply) -> None:
         if seen.path == MAINTENANCE_PATH and seen.method == "GET" and reply.status in {200, 404}:
             self.laws.read_maintenance(program)
 
-    def _changed(self, change: Change) -> None:
+    def _changed(self, change: StoredChange) -> None:
         self.history.change(change, self.hub.writer)
         if change.key[0] == "placements" and change.after is None and change.before is not None:
             uid = change.before["metadata"]["uid"]
@@ -306,11 +306,11 @@ class World:
         return self.loop.time()
 
     @property
-    def pods(self) -> list[Pod]:
+    def pods(self) -> list[ProgramPod]:
         return [*self.reconcilers, *self.agents.values(), self.hub_scorer]
 
     @property
-    def leader(self) -> Pod | None:
+    def leader(self) -> ProgramPod | None:
         """The replica that holds the Lease."""
         item = self.hub.objects.get(("leases", fleet.HUB, RECONCILER))
         holder = str(((item or {}).get("spec") or {}).get("holderIdentity") or "").partition("_")[0]
@@ -330,13 +330,13 @@ class World:
         # A trigger that still waits has done nothing yet.
         return not self.storm.weather and now > self.touched + 120.0
 
-    def is_fine_for(self, pod: Pod) -> bool:
+    def is_fine_for(self, pod: ProgramPod) -> bool:
         """Whether no fault has touched this program, its network or its rights for a while."""
         return world_loop().time() > self.touched_pods.get(pod.name, 0.0) + 120.0 and not any(
             pod.name.startswith(each.who) and each.host == "hub" for each in self.storm.weather
         )
 
-    def touch_pod(self, pod: Pod) -> None:
+    def touch_pod(self, pod: ProgramPod) -> None:
         self.touched_pods[pod.name] = world_loop().time()
         self.touch()
 
@@ -464,7 +464,7 @@ class World:
 
     def annotate(self, path: str) -> None:
         """Somebody writes an object: an annotation, or a taint of a cluster."""
-        target = Target.of(path)
+        target = ApiTarget.of(path)
         key = target.plural, target.namespace, target.name
         stored = self.hub.objects.get(key)
         if stored is None:
@@ -505,7 +505,7 @@ class World:
         self.hub.write("people", *key[::2], {**stored, "metadata": metadata}, namespace=key[1])
         self.hub.writer = writer
 
-    def thaw(self, pod: Pod, frozen: Program) -> None:
+    def thaw(self, pod: ProgramPod, frozen: Program) -> None:
         """The process goes on, if it is still the same."""
         if pod.program is frozen:
             pod.thaw()
@@ -527,7 +527,7 @@ class World:
         if pod.program.is_older:
             pod.kill()
 
-    def scheduler_restarts(self, pod: Pod, back: float) -> None:
+    def scheduler_restarts(self, pod: ProgramPod, back: float) -> None:
         """It counts as up again when it is back."""
         if pod is self.scheduler:
             self.scheduler_up_since = None

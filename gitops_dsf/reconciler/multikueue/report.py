@@ -20,7 +20,7 @@ class OrderReport:
         self._first: dict[tuple[str, str], float] = {}
         self._left_out: dict[tuple[str], float] = {}
         self._refused: dict[tuple[str], float] = {}
-        self._said: dict[tuple[str, str], str] = {}
+        self._last_messages: dict[tuple[str, str], str] = {}
         """The last message of each lasting state, by Placement and reason of the Event."""
         self._states = set[tuple[str, str]]()
         """The states of this pass."""
@@ -39,7 +39,9 @@ class OrderReport:
         metrics.left_out.set(self._left_out)
         metrics.refused.set(self._refused)
         # A problem that has passed is reported again when it returns.
-        self._said = {state: text for state, text in self._said.items() if state in self._states}
+        self._last_messages = {
+            state: text for state, text in self._last_messages.items() if state in self._states
+        }
 
     def shown(self, config: str, names: Collection[str], left_out: Collection[str]) -> None:
         """The list that is on the hub after the pass."""
@@ -126,6 +128,6 @@ class OrderReport:
         self._states.add(state)
         # A pass comes every few seconds, and the same Event from each would use up what may be
         # written.
-        if self._said.get(state) != message:
-            self._said[state] = message
+        if self._last_messages.get(state) != message:
+            self._last_messages[state] = message
             self._context.events.record(claim.reference, reason, message, warning=True)

@@ -23,7 +23,7 @@ import yaml
 from tests.hub.controlplane.api import CLUSTER_ROLE_BINDING, manifest
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.golang import packaged
-from tests.hub.controlplane.kube import ApiServer
+from tests.hub.controlplane.kube import KubeApiServer
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Probe, Processes, answering
 from tests.hub.controlplane.waiting import wait_until_gone, wait_until_served
@@ -53,7 +53,7 @@ class ArgoCD:
     binaries: Binaries
     processes: Processes
     folder: Path
-    hub: ApiServer
+    hub: KubeApiServer
     namespace: str = "argocd"
     """Its processes, and what it has for the whole cluster, are named after it: Argo CDs of several
     namespaces run side by side.
@@ -154,7 +154,7 @@ class ArgoCD:
             process = self.processes.running[self._named(name)]
             self.processes.ready(process, self._probe(name))
 
-    def add_cluster_secret(self, spoke: ApiServer) -> None:
+    def add_cluster_secret(self, spoke: KubeApiServer) -> None:
         """Make a spoke known, as `argocd cluster add --name` does, by the name of its
         ManagedCluster.
         """
@@ -175,7 +175,7 @@ class ArgoCD:
         self.hub.admin.apply(secret, manager=MANAGER)
 
     @contextmanager
-    def knowing(self, spokes: Iterable[ApiServer]) -> Iterator[None]:
+    def knowing(self, spokes: Iterable[KubeApiServer]) -> Iterator[None]:
         """Makes spokes known for as long as the block runs."""
         names = []
         for spoke in spokes:

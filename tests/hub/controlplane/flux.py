@@ -17,7 +17,7 @@ import yaml
 
 from tests.hub.controlplane.api import Client, Object, condition, manifest
 from tests.hub.controlplane.binaries import Binaries
-from tests.hub.controlplane.kube import ApiServer
+from tests.hub.controlplane.kube import KubeApiServer
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Processes, answering
 from tests.hub.controlplane.waiting import remove_kinds, wait_for, wait_until_served
@@ -71,7 +71,7 @@ class Flux:
 
     binaries: Binaries
     processes: Processes
-    hub: ApiServer
+    hub: KubeApiServer
     artifacts: ArtifactServer
     _crds: list[Object] = field(default_factory=list)
 

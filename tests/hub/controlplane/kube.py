@@ -78,7 +78,7 @@ def start_store(kubernetes: Kubernetes) -> str:
 
 
 @dataclass(kw_only=True)
-class ApiServer:
+class KubeApiServer:
     """One Kubernetes API: process `<name>-apiserver`, controllers `<name>-controllers`, files under
     `folder`.
     """

@@ -19,7 +19,7 @@ import yaml
 
 from tests.hub.controlplane.api import RBAC, Client, Object, manifest
 from tests.hub.controlplane.binaries import Binaries
-from tests.hub.controlplane.kube import ApiServer
+from tests.hub.controlplane.kube import KubeApiServer
 from tests.hub.controlplane.kubeconfig import kubeconfig_of
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import answering
@@ -97,7 +97,7 @@ def _with_webhooks_at(item: Object, port: int) -> Object:
 class Kueue:
     """Kueue on one API server: process `<server>-kueue`."""
 
-    server: ApiServer
+    server: KubeApiServer
     binaries: Binaries
     multikueue: Mapping[str, Any] = field(default_factory=dict)
     """The field multiKueue of its configuration. The next start uses it."""

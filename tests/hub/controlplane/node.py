@@ -29,7 +29,7 @@ import yaml
 from tests.hub.controlplane import nodenetwork
 from tests.hub.controlplane.api import Object, is_true
 from tests.hub.controlplane.binaries import Binaries
-from tests.hub.controlplane.kube import UNTHROTTLED, ApiServer
+from tests.hub.controlplane.kube import UNTHROTTLED, KubeApiServer
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.pki import SERVICE_ADDRESS
 from tests.hub.controlplane.processes import Processes, answering, lacking
@@ -81,7 +81,7 @@ class Node:
     """One node; a context manager. `name` is also the prefix of its process names."""
 
     name: str
-    server: ApiServer
+    server: KubeApiServer
     binaries: Binaries
     processes: Processes
     folder: Path

@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.hub.controlplane.api import RBAC, Client, Object, manifest
 from tests.hub.controlplane.binaries import Binaries
-from tests.hub.controlplane.kube import UNTHROTTLED, ApiServer
+from tests.hub.controlplane.kube import UNTHROTTLED, KubeApiServer
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.pki import Authority
 from tests.hub.controlplane.ports import free_port
@@ -158,7 +158,7 @@ class Controllers:
         name: str,
         controller: str,
         *arguments: str,
-        server: ApiServer,
+        server: KubeApiServer,
         kubeconfig: Path,
         namespace: str,
     ) -> None:
@@ -189,7 +189,7 @@ class Controllers:
 class HubManager:
     """OCM on the hub: placement, addon manager, registration, and the webhook servers."""
 
-    server: ApiServer
+    server: KubeApiServer
     controllers: Controllers
     _addresses: dict[str, str] = field(default_factory=dict)
 
@@ -269,8 +269,8 @@ class WorkAgent:
     the hub.
     """
 
-    spoke: ApiServer
-    hub: ApiServer
+    spoke: KubeApiServer
+    hub: KubeApiServer
     controllers: Controllers
 
     @property
@@ -327,7 +327,7 @@ class WorkAgent:
         self.controllers.wait(self.process)
 
 
-def _serving_config(server: ApiServer) -> str:
+def _serving_config(server: KubeApiServer) -> str:
     """GenericOperatorConfig of library-go: serve with our certificate instead of a self-signed
     one.
     """

@@ -10,7 +10,7 @@ from typing import Self
 
 from tests.hub.controlplane.api import manifest
 from tests.hub.controlplane.binaries import Binaries
-from tests.hub.controlplane.kube import CONTROLLERS, ApiServer, Kubernetes, start_store
+from tests.hub.controlplane.kube import CONTROLLERS, KubeApiServer, Kubernetes, start_store
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.ocm import Controllers, HubManager, WorkAgent
 from tests.hub.controlplane.processes import Processes
@@ -39,9 +39,9 @@ class ControlPlane:
     spoke_names: Sequence[str] = SPOKES
     kube_controllers: Sequence[str] = CONTROLLERS
     """Those of Kubernetes, on every API server."""
-    hub: ApiServer = field(init=False)
-    spokes: dict[str, ApiServer] = field(init=False)
-    _servers: list[ApiServer] = field(default_factory=list)
+    hub: KubeApiServer = field(init=False)
+    spokes: dict[str, KubeApiServer] = field(init=False)
+    _servers: list[KubeApiServer] = field(default_factory=list)
     _agents: dict[str, WorkAgent] = field(default_factory=dict)
     _controllers: Controllers | None = None
 
@@ -132,9 +132,9 @@ class ControlPlane:
 
     def _start(self) -> None:
         store = start_store(self.kubernetes)
-        self.hub = ApiServer(name="hub", kubernetes=self.kubernetes, store=store)
+        self.hub = KubeApiServer(name="hub", kubernetes=self.kubernetes, store=store)
         self.spokes = {
-            name: ApiServer(name=name, kubernetes=self.kubernetes, store=store)
+            name: KubeApiServer(name=name, kubernetes=self.kubernetes, store=store)
             for name in self.spoke_names
         }
         self._servers = [self.hub, *self.spokes.values()]

@@ -27,7 +27,7 @@ from typing import Self
 import httpx
 
 from tests.hub.controlplane.api import ApiError, Client, Object
-from tests.hub.controlplane.kube import ApiServer
+from tests.hub.controlplane.kube import KubeApiServer
 from tests.hub.controlplane.processes import Process, Processes
 
 ACCOUNT_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -120,7 +120,7 @@ class Pod:
     """
 
     name: str
-    spoke: ApiServer
+    spoke: KubeApiServer
     deployment: str
     namespace: str
     processes: Processes

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from dsf_agent.process import supervise
-from tests.support.agent.running import Place
+from tests.support.agent.running import AgentFolder
 
 
 @pytest.fixture(autouse=True)
@@ -52,5 +52,5 @@ def _descriptors() -> set[str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path) -> AgentFolder:
+    return AgentFolder(tmp_path)

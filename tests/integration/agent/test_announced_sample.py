@@ -10,8 +10,15 @@ import pytest
 import yaml
 
 from gitops_dsf.cli.main import main
-from tests.support.agent.http import HttpFake, Reply, Seen, last_values, matrix, series
-from tests.support.agent.running import Place
+from tests.support.agent.http import (
+    HttpFake,
+    RecordedRequest,
+    SentReply,
+    last_values,
+    matrix,
+    series,
+)
+from tests.support.agent.running import AgentFolder
 from tests.support.waiting import until
 
 ANNOUNCED = """\
@@ -48,7 +55,7 @@ spec: {hubAcceptsClient: true}
 
 
 async def test_it_gives_a_score_after_fix(
-    place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    place: AgentFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fleet = tmp_path / "fleet"
     assert main(["init", str(fleet), "--empty"]) == 0
@@ -70,7 +77,7 @@ async def test_it_gives_a_score_after_fix(
         {"model": "linear_regression", "horizon": 3600},
     )
 
-    def source(seen: Seen) -> Reply:
+    def source(seen: RecordedRequest) -> SentReply:
         assert seen.query["query"] == "rate(container_cpu_usage_seconds_total[5m])"
         return matrix(series(1))
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.agent.http import (
     HttpFake,
-    Reply,
-    Seen,
+    RecordedRequest,
+    SentReply,
     last_values,
     matrix,
     prometheus_error,
@@ -28,7 +28,7 @@ async def test_the_table(
     warm_programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
 
-    def source(seen: Seen) -> Reply:
+    def source(seen: RecordedRequest) -> SentReply:
         if seen.path.startswith("/bad/"):
             return prometheus_error("bad_data", "parse error")
         return matrix(series(7), warnings=["metric might not be a counter"])
@@ -94,7 +94,7 @@ async def test_names_that_are_not_printable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     volume = ConfigMapVolume(tmp_path)
-    answer = Reply.of(
+    answer = SentReply.of(
         {
             "results": [
                 {"metric": {"node": name}, "score": 1}
@@ -145,9 +145,9 @@ async def test_a_query_scorer_and_a_default_score(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
 
-    def source(seen: Seen) -> Reply:
+    def source(seen: RecordedRequest) -> SentReply:
         rows = [] if seen.query["query"] == "nothing" else [{"metric": {}, "value": [1, "41.5"]}]
-        return Reply.of({"status": "success", "data": {"resultType": "vector", "result": rows}})
+        return SentReply.of({"status": "success", "data": {"resultType": "vector", "result": rows}})
 
     volume = ConfigMapVolume(tmp_path)
     async with HttpFake(source) as prometheus:

@@ -9,13 +9,21 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import HttpFake, Reply, Seen, last_values, prometheus, scores, series
+from tests.support.agent.http import (
+    HttpFake,
+    RecordedRequest,
+    SentReply,
+    last_values,
+    prometheus,
+    scores,
+    series,
+)
 from tests.support.agent.process import agent
-from tests.support.agent.running import SHORT, ConfigMapVolume, Place, entry, running
+from tests.support.agent.running import SHORT, AgentFolder, ConfigMapVolume, entry, running
 from tests.support.waiting import until
 
 
-async def test_an_edit_restarts_its_own_worker_and_no_other(place: Place) -> None:
+async def test_an_edit_restarts_its_own_worker_and_no_other(place: AgentFolder) -> None:
     async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
         one = entry(
             "one", scoring=f"{scoring.url}/one", source=f"{source.url}/one", scoringInterval=60
@@ -42,7 +50,7 @@ async def test_an_edit_restarts_its_own_worker_and_no_other(place: Place) -> Non
             assert len(source.to("one")) == 4
 
 
-async def test_thirty_swaps_a_second(place: Place) -> None:
+async def test_thirty_swaps_a_second(place: AgentFolder) -> None:
     """The agent follows, has the last state at the end and deletes nothing.
 
     A scorer that nobody edits keeps its grid.
@@ -113,8 +121,8 @@ UPSTREAM = """[
 ]"""  # noqa: E501
 
 
-async def test_upstreams_format_runs_unchanged(place: Place) -> None:
-    def api(seen: Seen) -> Reply:
+async def test_upstreams_format_runs_unchanged(place: AgentFolder) -> None:
+    def api(seen: RecordedRequest) -> SentReply:
         return last_values(seen) if seen.json()["data"] else scores(5.0)(seen)
 
     async with (
@@ -152,7 +160,7 @@ async def test_upstreams_format_runs_unchanged(place: Place) -> None:
 
 
 @pytest.mark.real_time
-async def test_a_proxy_of_the_environment_is_used(warm_programs: Path, place: Place) -> None:
+async def test_a_proxy_of_the_environment_is_used(warm_programs: Path, place: AgentFolder) -> None:
     """An AddOnDeploymentConfig sets it. NO_PROXY is respected."""
     async with HttpFake(scores(3.0)) as proxy, HttpFake(scores(4.0)) as near:
         place.put(

@@ -13,8 +13,8 @@ from dsf_wire.summary import NEEDS_NEWER_AGENT
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import (
     HttpFake,
-    Reply,
-    Seen,
+    RecordedRequest,
+    SentReply,
     matrix,
     prometheus,
     prometheus_error,
@@ -22,7 +22,7 @@ from tests.support.agent.http import (
     series,
 )
 from tests.support.agent.hub import ScoreHub
-from tests.support.agent.running import Place, RunningAgent, entry
+from tests.support.agent.running import AgentFolder, RunningAgent, entry
 from tests.support.waiting import until
 
 OWN = {"serviceAccountToken": True}
@@ -39,14 +39,14 @@ class Guard:
         self.accepted = set(accepted)
         self.inner = scores(5.0)
 
-    def __call__(self, seen: Seen) -> Reply:
+    def __call__(self, seen: RecordedRequest) -> SentReply:
         if seen.headers.get("authorization", "").removeprefix("Bearer ") not in self.accepted:
-            return Reply(status=401, body=b"who are you?")
+            return SentReply(status=401, body=b"who are you?")
         return self.inner(seen)
 
 
 async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
-    place: Place, caplog: pytest.LogCaptureFixture
+    place: AgentFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     spoke, guard = ScoreHub(), Guard("first-s3cret")
@@ -72,13 +72,13 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
             # After another 401 two tokens were sent to the peer, which quotes them.
             refused = list[str]()
 
-            def quoting(seen: Seen) -> Reply:
+            def quoting(seen: RecordedRequest) -> SentReply:
                 token = seen.headers["authorization"].removeprefix("Bearer ")
                 if not refused:
                     refused.append(token)
                     spoke.secret("scoring-token", token="third-s3cret-9876543210")
-                    return Reply(status=401, body=b"no")
-                return Reply(status=400, body=f"first {refused[0]}, then {token}".encode())
+                    return SentReply(status=401, body=b"no")
+                return SentReply(status=400, body=f"first {refused[0]}, then {token}".encode())
 
             scoring.handler = quoting
             await until(lambda: _reached(agent, failing=1, well=0), what="the second answer came")
@@ -87,7 +87,7 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
     assert "s3cret" not in everything
 
 
-async def test_the_pods_own_token_is_read_for_every_call(place: Place) -> None:
+async def test_the_pods_own_token_is_read_for_every_call(place: AgentFolder) -> None:
     """Projected tokens are replaced every hour. A missing one has its own reason."""
     guard, token = Guard("one"), place.folder / "token"
     token.write_text("one\n")
@@ -106,12 +106,12 @@ async def test_the_pods_own_token_is_read_for_every_call(place: Place) -> None:
             )
 
 
-async def test_a_redirect_sends_no_token_to_another_host(place: Place) -> None:
+async def test_a_redirect_sends_no_token_to_another_host(place: AgentFolder) -> None:
     """It is not followed: the other host gets no request, and the message says what to write."""
     token = place.folder / "token"
     token.write_text("pod-token")
     async with HttpFake(scores(5.0)) as elsewhere:
-        away = Reply(status=308, headers={"Location": f"{elsewhere.url}/scoring?token=hunter2"})
+        away = SentReply(status=308, headers={"Location": f"{elsewhere.url}/scoring?token=hunter2"})
         async with HttpFake(lambda _seen: away) as here:
             auth = {"sourceAuth": OWN, "scoringAuth": OWN}
             place.put(
@@ -146,14 +146,14 @@ class Gate:
         self.wanted = wanted
         self.inner = prometheus(series(1))
 
-    def __call__(self, seen: Seen) -> Reply:
+    def __call__(self, seen: RecordedRequest) -> SentReply:
         if any(seen.headers.get(name.lower()) != value for name, value in self.wanted.items()):
-            return Reply(status=401, body=b"who are you?")
+            return SentReply(status=401, body=b"who are you?")
         return self.inner(seen)
 
 
 async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_after_a_401(
-    place: Place, caplog: pytest.LogCaptureFixture
+    place: AgentFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     spoke = ScoreHub()
@@ -193,7 +193,7 @@ async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_afte
 
 
 async def test_the_condition_on_the_hub_has_nothing_of_a_secret_that_a_source_quotes(
-    place: Place,
+    place: AgentFolder,
 ) -> None:
     """A token in an error of the source, as it was sent, cut, and escaped."""
     hub = ScoreHub()
@@ -201,7 +201,7 @@ async def test_the_condition_on_the_hub_has_nothing_of_a_secret_that_a_source_qu
     spoke.secret("login", username="u", password='s3cret-"0123456789')
     spoke.secret("api", k="s3cret-key-0123456789")
 
-    def quoting(seen: Seen) -> Reply:
+    def quoting(seen: RecordedRequest) -> SentReply:
         key = seen.headers["x-api-key"]
         encoded = seen.headers["authorization"].split(" ")[1]
         password = base64.b64decode(encoded).decode().partition(":")[2]
@@ -230,21 +230,21 @@ async def test_the_condition_on_the_hub_has_nothing_of_a_secret_that_a_source_qu
 
 
 async def test_secrets_that_peers_quote_are_hidden_and_sent_nowhere_else(
-    place: Place, caplog: pytest.LogCaptureFixture
+    place: AgentFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
     """User names, passwords and headers of a source, and the token of the pod."""
 
-    def quoting(seen: Seen) -> Reply:
+    def quoting(seen: RecordedRequest) -> SentReply:
         encoded = seen.headers["authorization"].split(" ")[1]
         password, key = encoded, seen.headers.get("x-api-key", "")
         if seen.headers["authorization"].startswith("Basic "):
             password = base64.b64decode(encoded).decode().partition(":")[2]
         location = f"{elsewhere.url}/login/{encoded}/{password}/{key}"
         answers = {
-            "page": Reply(status=400, body=f"you sent {encoded} with {key}".encode()),
-            "elsewhere": Reply(status=308, headers={"Location": location}),
+            "page": SentReply(status=400, body=f"you sent {encoded} with {key}".encode()),
+            "elsewhere": SentReply(status=308, headers={"Location": location}),
             "error": prometheus_error("bad_data", f"what is {password} and {key}?"),
-            "odd": Reply(body=b"<html>" + b"x" * 180 + password.encode()),
+            "odd": SentReply(body=b"<html>" + b"x" * 180 + password.encode()),
             "warned": matrix(series(1), warnings=[f"{password} is old, and {key} too"]),
         }
         return answers[seen.path.split("/")[1]]
@@ -302,7 +302,7 @@ async def test_secrets_that_peers_quote_are_hidden_and_sent_nowhere_else(
 
 @pytest.mark.parametrize("side", ["source", "scoring"])
 async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
-    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture, side: str
+    place: AgentFolder, tmp_path: Path, caplog: pytest.LogCaptureFixture, side: str
 ) -> None:
     """The server asks for a certificate of one authority, then of another, and its own is of
     another CA, too. Both are read again in the cycle in which the old ones are refused. A scorer
@@ -384,12 +384,12 @@ async def _counted(agent: RunningAgent, reason: str) -> dict[str, float]:
     }
 
 
-def common_name(seen: Seen) -> str:
+def common_name(seen: RecordedRequest) -> str:
     subject = dict(pair[0] for pair in (seen.peer_certificate or {})["subject"])
     return str(subject["commonName"])
 
 
-async def test_the_secret_of_a_removed_scorer_does_not_stay_in_memory(place: Place) -> None:
+async def test_the_secret_of_a_removed_scorer_does_not_stay_in_memory(place: AgentFolder) -> None:
     spoke = ScoreHub()
     spoke.secret("scoring-token", token="first-s3cret")
     spoke.secret("other-token", token="other-s3cret")

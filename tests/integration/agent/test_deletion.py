@@ -11,9 +11,9 @@ import pytest
 
 from dsf_agent.publish.prune import RECHECK_SECONDS
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import HttpFake, Scoring
+from tests.support.agent.http import FakeScoring, HttpFake
 from tests.support.agent.hub import ScoreHub, timestamp
-from tests.support.agent.running import SHORT, ConfigMapVolume, Place, RunningAgent, entry
+from tests.support.agent.running import SHORT, AgentFolder, ConfigMapVolume, RunningAgent, entry
 from tests.support.apiserver import SCORES
 from tests.support.waiting import until
 
@@ -47,9 +47,9 @@ async def test_an_incomplete_file_deletes_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def story(name: str) -> None:
-        hub, place = ScoreHub(), Place(tmp_path / name)
+        hub, place = ScoreHub(), AgentFolder(tmp_path / name)
         change, reason = NOTHING_DELETED[name]
-        async with hub as server, HttpFake(Scoring(7.0)) as scoring:
+        async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
             cpu, mem = (
                 entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1)
                 for one in ("cpu", "mem")
@@ -118,11 +118,13 @@ def _old(hub: ScoreHub, name: str, *, left: float | None, labels: dict[str, str]
     hub.objects[SCORES, "c1", name] = plain
 
 
-async def test_only_our_objects_and_the_scores_of_the_last_scorer_are_deleted(place: Place) -> None:
+async def test_only_our_objects_and_the_scores_of_the_last_scorer_are_deleted(
+    place: AgentFolder,
+) -> None:
     hub = ScoreHub()
     _old(hub, "resource-usage-score", left=None, labels={})
     _old(hub, "gone", left=None)
-    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
+    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         async with place.agent(hub=server, waits=replace(SHORT, prune=0.5)) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
@@ -147,7 +149,7 @@ async def test_only_our_objects_and_the_scores_of_the_last_scorer_are_deleted(pl
 
 
 async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_scores(
-    place: Place,
+    place: AgentFolder,
 ) -> None:
     """It may be a wrong mount: scores stay until they have expired by the hub's clock."""
     hub = ScoreHub()
@@ -167,9 +169,9 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
         assert set(hub.scores) == {("c1", "valid"), ("c1", "never-written")}
 
 
-async def test_the_file_of_the_last_scorer_is_deleted_too(place: Place) -> None:
+async def test_the_file_of_the_last_scorer_is_deleted_too(place: AgentFolder) -> None:
     file = place.out / "cpu-score.yaml"
-    async with HttpFake(Scoring(7.0)) as scoring:
+    async with HttpFake(FakeScoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url))
         async with place.agent():
             await until(file.exists, what="published")
@@ -184,7 +186,9 @@ async def test_the_file_of_the_last_scorer_is_deleted_too(place: Place) -> None:
             await until(lambda: not file.exists(), what="it has expired")
 
 
-async def test_a_write_that_is_under_way_does_not_bring_a_removed_score_back(place: Place) -> None:
+async def test_a_write_that_is_under_way_does_not_bring_a_removed_score_back(
+    place: AgentFolder,
+) -> None:
     """The file changes while the hub is slow.
 
     The score is deleted once, after that write has ended.
@@ -200,7 +204,7 @@ async def test_a_write_that_is_under_way_does_not_bring_a_removed_score_back(pla
             await slow.wait()
 
     hub.arrives = arrives
-    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
+    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
         mem = entry("mem", scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=60)
         place.put(mem, entry("cpu", scoring=f"{scoring.url}/unused", scoringInterval=3600))
         async with place.agent(hub=server):
@@ -222,7 +226,7 @@ async def test_a_write_that_is_under_way_does_not_bring_a_removed_score_back(pla
 
 
 async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_later(
-    place: Place,
+    place: AgentFolder,
 ) -> None:
     """The API server may finish a request long after the agent has closed the connection."""
     hub, slow = ScoreHub(), asyncio.Event()
@@ -234,7 +238,7 @@ async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_
             created = True
             await slow.wait()
 
-    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
+    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
         cpu, mem = (entry(one, scoring=scoring.url, scoringInterval=30) for one in ("cpu", "mem"))
         place.put(cpu)
         async with place.agent(hub=server):

@@ -11,26 +11,33 @@ from pathlib import Path
 from tests.support.agent.certificates import Authority
 from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import Fault, HttpFake, Reply, Scoring, Seen, scores
+from tests.support.agent.http import (
+    FakeScoring,
+    HttpFake,
+    PeerFault,
+    RecordedRequest,
+    SentReply,
+    scores,
+)
 from tests.support.agent.hub import ScoreHub, failure, kubeconfig, timestamp
-from tests.support.agent.running import SHORT, Place, RunningAgent, entry, running
+from tests.support.agent.running import SHORT, AgentFolder, RunningAgent, entry, running
 from tests.support.waiting import until
 
 
-def _is_score(seen: Seen) -> bool:
+def _is_score(seen: RecordedRequest) -> bool:
     return "addonplacementscores" in seen.path
 
 
 def _on(
-    match: Callable[[Seen], bool], answer: Reply | Fault
-) -> Callable[[Seen], Reply | Fault | None]:
+    match: Callable[[RecordedRequest], bool], answer: SentReply | PeerFault
+) -> Callable[[RecordedRequest], SentReply | PeerFault | None]:
     return lambda seen: answer if match(seen) else None
 
 
 PUBLISHED = ["POST AddOnPlacementScore cpu-score", "PATCH AddOnPlacementScore cpu-score/status"]
-FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
-    "resets": (_on(_is_score, Fault()), "connection_lost"),
-    "hangs": (_on(_is_score, Fault(hang=True)), "timeout"),
+FAULTS: dict[str, tuple[Callable[[RecordedRequest], SentReply | PeerFault | None], str]] = {
+    "resets": (_on(_is_score, PeerFault()), "connection_lost"),
+    "hangs": (_on(_is_score, PeerFault(hang=True)), "timeout"),
     "forbidden": (_on(_is_score, failure(403, "forbidden: User cannot patch")), "forbidden"),
     "unauthorized": (_on(_is_score, failure(401, "Unauthorized")), "unauthorized"),
     "conflict": (
@@ -49,13 +56,13 @@ FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
         _on(lambda seen: seen.method == "PATCH", failure(422, "status.scores: Invalid value")),
         "invalid_object",
     ),
-    "throttled": (_on(_is_score, Reply(status=429, headers={"Retry-After": "1"})), "throttled"),
+    "throttled": (_on(_is_score, SentReply(status=429, headers={"Retry-After": "1"})), "throttled"),
     "server-error": (_on(_is_score, failure(500, "etcd leader changed")), "server_error"),
     "too-large": (
         _on(lambda seen: seen.method == "PATCH", failure(500, "etcdserver: request is too large")),
         "too_large",
     ),
-    "not-json": (_on(_is_score, Reply(body=b"<html>proxy</html>")), "invalid_body"),
+    "not-json": (_on(_is_score, SentReply(body=b"<html>proxy</html>")), "invalid_body"),
 }
 
 
@@ -63,9 +70,9 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
     tmp_path: Path,
 ) -> None:
     async def story(name: str) -> None:
-        hub, api = ScoreHub(), Scoring(1.0)
+        hub, api = ScoreHub(), FakeScoring(1.0)
         hub.before, reason = FAULTS[name]
-        place = Place(tmp_path / name)
+        place = AgentFolder(tmp_path / name)
         async with hub as server, HttpFake(api) as scoring:
             place.put(
                 *(
@@ -101,9 +108,9 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
     await asyncio.gather(*(story(name) for name in FAULTS))
 
 
-async def test_a_restart_does_not_write_published_scores_again(place: Place) -> None:
+async def test_a_restart_does_not_write_published_scores_again(place: AgentFolder) -> None:
     hub = ScoreHub()
-    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
+    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         async with place.agent(hub=server):
             await until(lambda: hub.values("cpu-score"), what="published")
@@ -130,12 +137,14 @@ async def _counted(agent: RunningAgent, reason: str) -> bool:
     return told.get("reason") == reason and reason in (await agent.failures()).get("cpu-score", ())
 
 
-async def test_a_list_of_suspended_scorers_of_an_older_reconciler_is_ignored(place: Place) -> None:
+async def test_a_list_of_suspended_scorers_of_an_older_reconciler_is_ignored(
+    place: AgentFolder,
+) -> None:
     """So is the flag that names its namespace, which older generators render."""
     hub = ScoreHub()
     data = {"scorers": '["cpu-score"]'}
     hub.put("configmaps", "gitops-dsf-suspended", namespace="open-cluster-management", data=data)
-    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
+    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         flags = ("--hub-namespace", "open-cluster-management")
         async with place.agent(*flags, hub=server) as agent:
@@ -145,7 +154,7 @@ async def test_a_list_of_suspended_scorers_of_an_older_reconciler_is_ignored(pla
             assert agent.scorer()["state"] == "running"
 
 
-class Restless(Scoring):
+class Restless(FakeScoring):
     """Another score each time, so that the agent writes to the hub all the time, until a test sets
     it.
     """
@@ -154,11 +163,11 @@ class Restless(Scoring):
         super().__init__()
         self._numbers = itertools.count(10)
 
-    def __call__(self, seen: Seen) -> Reply:
+    def __call__(self, seen: RecordedRequest) -> SentReply:
         return scores(*self.values or (float(next(self._numbers) % 50),))(seen)
 
 
-async def test_the_hubs_token_and_address_are_read_again(place: Place) -> None:
+async def test_the_hubs_token_and_address_are_read_again(place: AgentFolder) -> None:
     """OCM's registration may take minutes: until its file exists, cycles run and the reason is
     counted. After a 401 the kubeconfig is read at once. When the file changes, it is read without a
     401.
@@ -191,12 +200,12 @@ async def test_the_hubs_token_and_address_are_read_again(place: Place) -> None:
             assert await agent.failures() == {"cpu-score": {"bad_credentials"}}
 
 
-def _serial(seen: Seen) -> object:
+def _serial(seen: RecordedRequest) -> object:
     return (seen.peer_certificate or {}).get("serialNumber")
 
 
 async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(
-    place: Place, tmp_path: Path
+    place: AgentFolder, tmp_path: Path
 ) -> None:
     """OCM renews the client certificate in its file; the next connection uses the new one.
 
@@ -209,7 +218,7 @@ async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(
         ScoreHub(token="", tls=first.server(tmp_path / "one", client_authority=clients)),
         Restless(),
     )
-    server.before = lambda seen: None if seen.peer_certificate else Reply(status=401)
+    server.before = lambda seen: None if seen.peer_certificate else SentReply(status=401)
     clients.pair(folder, name="agent")
     await server.start()
 
@@ -255,9 +264,9 @@ def _stated(hub: ScoreHub, name: str = "cpu-score") -> tuple[str, str] | None:
 
 
 async def test_a_broken_edit_is_told_on_the_hub_and_leaves_the_scores_as_they_are(
-    place: Place,
+    place: AgentFolder,
 ) -> None:
-    hub, api = ScoreHub(), Scoring(7.0)
+    hub, api = ScoreHub(), FakeScoring(7.0)
     async with hub as server, HttpFake(api) as scoring:
         place.put(entry("cpu", scoring=scoring.url))
         async with place.agent(hub=server):
@@ -277,10 +286,10 @@ async def test_a_broken_edit_is_told_on_the_hub_and_leaves_the_scores_as_they_ar
 
 
 async def test_a_scorer_without_any_score_has_an_object_with_the_reason_alone(
-    place: Place,
+    place: AgentFolder,
 ) -> None:
     hub = ScoreHub()
-    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
+    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
         place.put(entry("cpu", scoring="http://127.0.0.1:9/"))
         async with place.agent(hub=server):
             await until(
@@ -300,13 +309,13 @@ async def test_a_scorer_without_any_score_has_an_object_with_the_reason_alone(
 
 
 async def test_a_right_that_is_missing_for_a_while_does_not_count_as_a_refused_condition(
-    place: Place,
+    place: AgentFolder,
 ) -> None:
-    hub, api = ScoreHub(), Scoring(7.0)
+    hub, api = ScoreHub(), FakeScoring(7.0)
     refusing = True
     refused: list[bytes] = []
 
-    def before(seen: Seen) -> Reply | None:
+    def before(seen: RecordedRequest) -> SentReply | None:
         if not refusing or seen.method != "PATCH":
             return None
         refused.append(seen.body)
@@ -324,7 +333,7 @@ async def test_a_right_that_is_missing_for_a_while_does_not_count_as_a_refused_c
             assert _stated(hub) == ("True", "Scored"), "with the first write"
 
 
-async def test_the_reason_of_a_removed_scorer_goes_with_it(place: Place) -> None:
+async def test_the_reason_of_a_removed_scorer_goes_with_it(place: AgentFolder) -> None:
     hub = ScoreHub()
     async with hub as server:
         place.put(entry("cpu", scoring="http://127.0.0.1:9/"))
@@ -336,9 +345,9 @@ async def test_the_reason_of_a_removed_scorer_goes_with_it(place: Place) -> None
 
 
 async def test_an_entry_that_cannot_run_is_told_on_the_hub_and_its_scores_stay(
-    place: Place,
+    place: AgentFolder,
 ) -> None:
-    hub, api = ScoreHub(), Scoring(7.0)
+    hub, api = ScoreHub(), FakeScoring(7.0)
     async with hub as server, HttpFake(api) as scoring:
         good = entry("cpu", scoring=scoring.url)
         place.put(good)
@@ -362,8 +371,10 @@ async def test_an_entry_that_cannot_run_is_told_on_the_hub_and_its_scores_stay(
             assert "mem-score" not in (await agent.get("/metrics")).text
 
 
-async def test_an_entry_that_another_runs_or_that_has_no_object_is_not_told(place: Place) -> None:
-    hub, api = ScoreHub(), Scoring(7.0)
+async def test_an_entry_that_another_runs_or_that_has_no_object_is_not_told(
+    place: AgentFolder,
+) -> None:
+    hub, api = ScoreHub(), FakeScoring(7.0)
     async with hub as server, HttpFake(api) as scoring:
         good = entry("cpu", scoring=scoring.url)
         place.put(
@@ -387,10 +398,10 @@ async def test_an_entry_that_another_runs_or_that_has_no_object_is_not_told(plac
 
 
 async def test_a_hub_whose_policy_refuses_conditions_gets_the_scores_without_one(
-    place: Place,
+    place: AgentFolder,
 ) -> None:
     """The policy is in git, and may be of an older version than the agent."""
-    hub, api = ScoreHub(), Scoring(7.0)
+    hub, api = ScoreHub(), FakeScoring(7.0)
     hub.before = lambda seen: (
         failure(
             403,

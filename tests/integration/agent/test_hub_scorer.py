@@ -14,40 +14,49 @@ import pytest
 from dsf_wire import clusters
 from dsf_wire.clusters import FleetCluster
 from tests.support.agent.faults import EAGER
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen, last_values, matrix
+from tests.support.agent.http import (
+    HttpFake,
+    PeerFault,
+    RecordedRequest,
+    SentReply,
+    last_values,
+    matrix,
+)
 from tests.support.agent.hub import ScoreHub, failure
-from tests.support.agent.running import Place, RunningAgent, checked, entry
+from tests.support.agent.running import AgentFolder, RunningAgent, checked, entry
 from tests.support.waiting import until
 
 HUB_LABELS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/runs-on": "Hub"}
 
 
-class Store:
+class CentralStore:
     """A central metric store: an instant vector with the values by cluster."""
 
     def __init__(self, **values: float) -> None:
         self.values: dict[str, float] = dict(values)
         self.label = "cluster"
 
-    def __call__(self, seen: Seen) -> Reply:
+    def __call__(self, seen: RecordedRequest) -> SentReply:
         points = [
             {"metric": {self.label: name, "job": "node"}, "value": [1_700_000_000, str(value)]}
             for name, value in self.values.items()
         ]
         if not seen.path.endswith("/query"):
             return matrix([{"metric": one["metric"], "values": [one["value"]]} for one in points])
-        return Reply.of({"status": "success", "data": {"resultType": "vector", "result": points}})
+        return SentReply.of(
+            {"status": "success", "data": {"resultType": "vector", "result": points}}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class FleetAgentScene:
     """A hub with the namespaces of three clusters, a central store, and the hub scorer's files."""
 
     hub: ScoreHub
-    store: Store
+    store: CentralStore
     server: HttpFake
     source: HttpFake
-    place: Place
+    place: AgentFolder
 
     def entry(self, name: str = "cpu", *, scoring: str = "", **more: Any) -> dict[str, Any]:
         """Without a scoring API it is a scorer of type Query."""
@@ -89,10 +98,10 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(place: Place) -> AsyncIterator[Scene]:
-    hub, store = ScoreHub(namespaces=("c0", "c1", "c2", "c3", "c4")), Store(c1=11, c2=22)
+async def scene(place: AgentFolder) -> AsyncIterator[FleetAgentScene]:
+    hub, store = ScoreHub(namespaces=("c0", "c1", "c2", "c3", "c4")), CentralStore(c1=11, c2=22)
     async with hub as server, HttpFake(store) as source:
-        yield Scene(hub=hub, store=store, server=server, source=source, place=place)
+        yield FleetAgentScene(hub=hub, store=store, server=server, source=source, place=place)
 
 
 def fleet(*names: str, scorers: tuple[str, ...] = ("cpu",), **values: str) -> list[FleetCluster]:
@@ -106,7 +115,7 @@ def fleet(*names: str, scorers: tuple[str, ...] = ("cpu",), **values: str) -> li
     ]
 
 
-async def test_one_query_scores_every_cluster(scene: Scene) -> None:
+async def test_one_query_scores_every_cluster(scene: FleetAgentScene) -> None:
     scene.store.values |= {"c2": 22.9, "c3": 33, "stranger": 50}
     header = {"name": "X-Scope-OrgID", "value": "fleet"}
     more: dict[str, Any] = {
@@ -132,7 +141,7 @@ async def test_one_query_scores_every_cluster(scene: Scene) -> None:
 
 
 async def test_check_shows_the_scores_of_every_cluster(
-    scene: Scene, capsys: pytest.CaptureFixture[str]
+    scene: FleetAgentScene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scene.put(scene.entry(), fleet=fleet("c1", "c2"))
     assert await checked("--config-dir", scene.place.volume.directory, *scene.flags) == 0
@@ -140,7 +149,7 @@ async def test_check_shows_the_scores_of_every_cluster(
 
 
 async def test_a_cluster_without_a_series_is_named_once_and_keeps_its_score(
-    scene: Scene, caplog: pytest.LogCaptureFixture
+    scene: FleetAgentScene, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="dsf_agent")
     missing = 'gitops_dsf_agent_cluster_missing{cluster="c2",score_name="cpu-score"}'
@@ -164,7 +173,7 @@ async def test_a_cluster_without_a_series_is_named_once_and_keeps_its_score(
     ]
 
 
-async def test_the_default_score_counts_for_each_cluster_alone(scene: Scene) -> None:
+async def test_the_default_score_counts_for_each_cluster_alone(scene: FleetAgentScene) -> None:
     del scene.store.values["c2"]
     scene.put(scene.entry(defaultScore=-7), fleet=fleet("c1", "c2"))
     async with scene.scorer():
@@ -176,11 +185,11 @@ async def test_the_default_score_counts_for_each_cluster_alone(scene: Scene) -> 
         )
 
 
-async def test_a_source_that_is_down_neither_deletes_nor_renews(scene: Scene) -> None:
+async def test_a_source_that_is_down_neither_deletes_nor_renews(scene: FleetAgentScene) -> None:
     scene.put(scene.entry(scoreTTLSeconds=60), fleet=fleet("c1", "c2"))
     async with scene.scorer() as agent:
         await scene.shows(c1=11, c2=22)
-        scene.source.handler = lambda _seen: Fault()
+        scene.source.handler = lambda _seen: PeerFault()
         await until(lambda: agent.scorer()["state"] == "failing", what="the failure")
         writes = len(scene.hub.writes)
         await asyncio.sleep(61)
@@ -190,12 +199,12 @@ async def test_a_source_that_is_down_neither_deletes_nor_renews(scene: Scene) ->
         await until(lambda: len(scene.hub.writes) > writes, what="it is written again", seconds=400)
 
 
-async def test_scoring_apis_get_a_few_clusters_at_a_time(scene: Scene) -> None:
+async def test_scoring_apis_get_a_few_clusters_at_a_time(scene: FleetAgentScene) -> None:
     names = [f"c{index}" for index in range(5)]
     scene.store.values = {name: index for index, name in enumerate(names)}
     sizes: list[list[str]] = []
 
-    def api(seen: Seen) -> Reply:
+    def api(seen: RecordedRequest) -> SentReply:
         asked = sorted({one["metric"]["cluster"] for one in seen.json()["data"]})
         sizes.append(asked)
         return failure(500, "no") if "c3" in asked else last_values(seen)
@@ -209,7 +218,7 @@ async def test_scoring_apis_get_a_few_clusters_at_a_time(scene: Scene) -> None:
             assert await agent.failures() == {"cpu-score": {"server_error"}}
 
 
-async def test_the_clusters_change_without_a_restart(scene: Scene) -> None:
+async def test_the_clusters_change_without_a_restart(scene: FleetAgentScene) -> None:
     scene.store.values["c3"] = 33
     scene.put(scene.entry(), fleet=fleet("c1", "c2"))
     async with scene.scorer() as agent:
@@ -227,12 +236,12 @@ async def test_the_clusters_change_without_a_restart(scene: Scene) -> None:
         assert scene.value("c1") == {"cpu-score": 11}
 
 
-async def test_scores_move_between_agents_and_the_hub_scorer(scene: Scene) -> None:
+async def test_scores_move_between_agents_and_the_hub_scorer(scene: FleetAgentScene) -> None:
     """The new writer takes over with its first write.
 
     Before, the hub refuses the old one's deletion.
     """
-    hub, server, spoke = scene.hub, scene.server, Place(scene.place.folder / "agent")
+    hub, server, spoke = scene.hub, scene.server, AgentFolder(scene.place.folder / "agent")
     cpu, disk = (scene.entry(name, scoringInterval=20) for name in ("cpu", "disk"))
     there = {**cpu, "runsOn": None, "clusterLabel": None}
     other = {**there, "name": "other", "scoreName": "other"}
@@ -290,12 +299,12 @@ def stated(hub: ScoreHub, cluster: str) -> tuple[str, str, str] | None:
     return None
 
 
-async def test_each_cluster_has_its_own_reason(scene: Scene) -> None:
+async def test_each_cluster_has_its_own_reason(scene: FleetAgentScene) -> None:
     """One has no series, one request fails, one is scored."""
 
-    def answers(seen: Seen) -> Reply:
+    def answers(seen: RecordedRequest) -> SentReply:
         if b'"c2"' in seen.body:
-            return Reply(status=500, body=b"no model for c2")
+            return SentReply(status=500, body=b"no model for c2")
         return last_values(seen)
 
     async with HttpFake(answers) as api:
@@ -320,7 +329,9 @@ async def test_each_cluster_has_its_own_reason(scene: Scene) -> None:
         assert samples[f"gitops_dsf_agent_clusters_without_scores{labels}"] == 1
 
 
-async def test_a_source_that_was_never_there_is_the_reason_of_every_cluster(scene: Scene) -> None:
+async def test_a_source_that_was_never_there_is_the_reason_of_every_cluster(
+    scene: FleetAgentScene,
+) -> None:
     scene.put(
         scene.entry(sourceEndpoint="http://127.0.0.1:9/api/v1/query"), fleet=fleet("c1", "c2")
     )
@@ -341,7 +352,7 @@ def on_hub(hub: ScoreHub) -> bool:
     return "gitops-dsf.io/runs-on" in hub.scores["c1", "cpu-score"]["metadata"]["labels"]
 
 
-async def test_an_entry_that_cannot_run_is_told_on_its_clusters(scene: Scene) -> None:
+async def test_an_entry_that_cannot_run_is_told_on_its_clusters(scene: FleetAgentScene) -> None:
     """Also on those that come later. Entries of agents are not the hub scorer's to explain."""
     async with HttpFake(last_values) as api:
         bad = scene.entry("bad", scoring=api.url, scoringInterval=0)

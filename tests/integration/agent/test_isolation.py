@@ -9,10 +9,10 @@ import pytest
 from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import (
-    Fault,
     HttpFake,
-    Reply,
-    Seen,
+    PeerFault,
+    RecordedRequest,
+    SentReply,
     head,
     last_values,
     matrix,
@@ -20,7 +20,7 @@ from tests.support.agent.http import (
     series,
 )
 from tests.support.agent.hub import ScoreHub
-from tests.support.agent.running import Place, entry
+from tests.support.agent.running import AgentFolder, entry
 from tests.support.virtual_time import wall
 from tests.support.waiting import until
 
@@ -28,7 +28,7 @@ FREE_BYTES = 1 << 20
 RESULT_BYTES = 512
 
 
-async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: Place) -> None:
+async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: AgentFolder) -> None:
     """A peer sends two answers.
 
     Another scorer of its origin, right after, gets the answer to its own.
@@ -38,9 +38,9 @@ async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: Place) -
     def answer(name: bytes) -> bytes:
         return head(length=len(body % name)) + body % name
 
-    def reply(seen: Seen) -> Fault:
+    def reply(seen: RecordedRequest) -> PeerFault:
         name = seen.path.split("/")[1].encode()
-        return Fault(writes=(answer(name) + answer(b"forged"),), hang=True)
+        return PeerFault(writes=(answer(name) + answer(b"forged"),), hang=True)
 
     async with HttpFake(reply) as scoring:
         names = [f"s{number}" for number in range(8)]
@@ -58,11 +58,11 @@ async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: Place) -
 HANGING = 40
 
 
-async def test_many_hanging_paths_of_one_origin_leave_slots_to_others(place: Place) -> None:
+async def test_many_hanging_paths_of_one_origin_leave_slots_to_others(place: AgentFolder) -> None:
     """Once each of them has hung, they share four of eight slots. A healthy one keeps its grid."""
 
-    def answer(seen: Seen) -> Reply | Fault:
-        return scores(1.0)(seen) if seen.path.startswith("/well/") else Fault(hang=True)
+    def answer(seen: RecordedRequest) -> SentReply | PeerFault:
+        return scores(1.0)(seen) if seen.path.startswith("/well/") else PeerFault(hang=True)
 
     async with HttpFake(answer) as fake:
         hanging = [
@@ -80,18 +80,20 @@ async def test_many_hanging_paths_of_one_origin_leave_slots_to_others(place: Pla
             assert "well-score" not in await agent_.failures()
 
 
-async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(place: Place) -> None:
-    hung, hanging = list[Seen](), False
+async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(
+    place: AgentFolder,
+) -> None:
+    hung, hanging = list[RecordedRequest](), False
     large, small = matrix(series(1600, points=60)), matrix(series(2))
     held = len(large.body) + 1600 * RESULT_BYTES
     budget = 2 * held + held // 2
     assert len(large.body) > FREE_BYTES
 
-    def score(seen: Seen) -> Reply | Fault:
+    def score(seen: RecordedRequest) -> SentReply | PeerFault:
         if not hanging or seen.path.startswith("/well/"):
             return last_values(seen)
         hung.append(seen)
-        return Fault(hang=True)
+        return PeerFault(hang=True)
 
     async with AsyncExitStack() as stack:
         source = await stack.enter_async_context(
@@ -129,7 +131,7 @@ def _left(valid_until: str, hub: ScoreHub) -> float:
 
 
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
-async def test_a_jump_of_the_clock(place: Place, jump: float) -> None:
+async def test_a_jump_of_the_clock(place: AgentFolder, jump: float) -> None:
     """The wall clock is set, as by an administrator or after a suspend."""
     hub = ScoreHub()
     async with HttpFake(scores(1.0)) as scoring, hub as server:

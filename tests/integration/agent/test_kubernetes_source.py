@@ -15,8 +15,8 @@ from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.values import Totals
 from tests.support.agent.clusterobjects import claim, device, node, pod, resource_slice
 from tests.support.agent.http import HttpFake, last_values, scores
-from tests.support.agent.running import Place, RunningAgent, checked, entry, running
-from tests.support.apiserver import ApiServer, kubeconfig
+from tests.support.agent.running import AgentFolder, RunningAgent, checked, entry, running
+from tests.support.apiserver import FakeApiServer, kubeconfig
 from tests.support.virtual_time import wall
 from tests.support.waiting import until
 
@@ -30,10 +30,10 @@ USAGE = "nodes.metrics.k8s.io"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
-    api: ApiServer
+class SpokeScene:
+    api: FakeApiServer
     scoring: HttpFake
-    place: Place
+    place: AgentFolder
 
     def put(self, query: str, **more: Any) -> None:
         self.place.put(self.entry(query, **more))
@@ -87,14 +87,17 @@ async def fails(agent: RunningAgent, reason: str, *, seconds: float = 60) -> str
 
 
 @pytest.fixture
-async def scene(place: Place) -> AsyncIterator[Scene]:
+async def scene(place: AgentFolder) -> AsyncIterator[SpokeScene]:
     serves = {"/api/v1/nodes": [], "/api/v1/pods": []}
-    async with ApiServer(serves=serves, live=True, page=2) as api, HttpFake(last_values) as scoring:
+    async with (
+        FakeApiServer(serves=serves, live=True, page=2) as api,
+        HttpFake(last_values) as scoring,
+    ):
         api.add(*NODES)
-        yield Scene(api=api, scoring=scoring, place=place)
+        yield SpokeScene(api=api, scoring=scoring, place=place)
 
 
-async def test_a_scoring_api_gets_measures_as_series(scene: Scene) -> None:
+async def test_a_scoring_api_gets_measures_as_series(scene: SpokeScene) -> None:
     scene.api.add(pod("one", on="a", cpu="1500m"), pod("done", on="a", cpu="2", phase="Succeeded"))
     scene.put("cpu_available_ratio; node_cpu_available_cores; nodes_ready")
     async with scene.agent() as agent:
@@ -114,7 +117,7 @@ async def test_a_scoring_api_gets_measures_as_series(scene: Scene) -> None:
     assert "status.phase!=Succeeded,status.phase!=Failed" in selectors
 
 
-async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
+async def test_a_change_scores_anew_within_seconds(scene: SpokeScene) -> None:
     """The interval is an hour. Changes are collected; one that no measure sees scores nothing."""
     first = pod("one", on="a", cpu="1")
     scene.api.add(first)
@@ -137,7 +140,7 @@ async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
         assert len(scene.scoring.seen) == 3
 
 
-async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scene) -> None:
+async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: SpokeScene) -> None:
     scene.put("cpu_requested_cores")
     async with scene.agent():
         before = len(scene.scoring.seen)
@@ -151,7 +154,7 @@ async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scen
 
 
 async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_them(
-    scene: Scene,
+    scene: SpokeScene,
 ) -> None:
     one, two = (
         scene.entry("nodes", name="one"),
@@ -177,7 +180,7 @@ async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_th
         assert elsewhere.seen
 
 
-async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: Scene) -> None:
+async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: SpokeScene) -> None:
     scene.place.put(entry("none", scoring=scene.scoring.url))
     async with scene.agent(scored=False):
         await until(lambda: scene.scoring.seen, what="scored")
@@ -185,7 +188,7 @@ async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: Scene) -> 
     assert scene.api.asked == []
 
 
-async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
+async def test_usage_comes_from_the_metrics_api(scene: SpokeScene) -> None:
     """Where the cluster does not serve it, only scorers that use it fail.
 
     Answers are shared for 15 s.
@@ -232,7 +235,7 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
 DEVICES = "/apis/resource.k8s.io/v1"
 
 
-async def test_devices_are_followed_only_for_scorers_that_measure_them(scene: Scene) -> None:
+async def test_devices_are_followed_only_for_scorers_that_measure_them(scene: SpokeScene) -> None:
     """A claim scores them anew within seconds, and no others. The last one ends the watches."""
     scene.api.serve(f"{DEVICES}/resourceslices")
     scene.api.serve(f"{DEVICES}/resourceclaims")
@@ -266,7 +269,7 @@ async def test_devices_are_followed_only_for_scorers_that_measure_them(scene: Sc
         await until(lambda: scene.api.watching == ["nodes", "pods"], what="the watches ended")
 
 
-async def test_a_cluster_that_does_not_serve_devices_says_so(scene: Scene) -> None:
+async def test_a_cluster_that_does_not_serve_devices_says_so(scene: SpokeScene) -> None:
     """Only scorers that measure devices fail, until the cluster serves them."""
     scene.place.put(
         scene.entry("devices_allocatable", name="gpus", scoringInterval=30),
@@ -288,7 +291,7 @@ async def test_a_cluster_that_does_not_serve_devices_says_so(scene: Scene) -> No
 
 
 @pytest.mark.parametrize("resource", ["resourceslices", "resourceclaims"])
-async def test_a_missing_right_to_devices_is_named(scene: Scene, resource: str) -> None:
+async def test_a_missing_right_to_devices_is_named(scene: SpokeScene, resource: str) -> None:
     for served in ("resourceslices", "resourceclaims"):
         scene.api.serve(f"{DEVICES}/{served}")
     scene.api.refused[resource] = 403
@@ -302,7 +305,7 @@ async def test_a_missing_right_to_devices_is_named(scene: Scene, resource: str) 
         assert scene.values() == [1.0]
 
 
-async def test_a_usage_that_is_none_fails_the_cycle(scene: Scene) -> None:
+async def test_a_usage_that_is_none_fails_the_cycle(scene: SpokeScene) -> None:
     scene.used(a={"cpu": "much", "memory": "1Gi"})
     scene.put("cpu_used_cores")
     async with scene.agent(scored=False) as agent:
@@ -313,7 +316,7 @@ async def test_a_usage_that_is_none_fails_the_cycle(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("resource", ["nodes", "pods"])
-async def test_a_missing_right_is_named(scene: Scene, resource: str) -> None:
+async def test_a_missing_right_is_named(scene: SpokeScene, resource: str) -> None:
     scene.api.refused[resource] = 403
     scene.put("cpu_available_cores", scoringInterval=30)
     async with scene.agent(scored=False) as agent:
@@ -325,7 +328,7 @@ async def test_a_missing_right_is_named(scene: Scene, resource: str) -> None:
         assert scene.values() == [10.0]
 
 
-async def test_slow_lists_are_awaited_up_to_the_time_limit(scene: Scene) -> None:
+async def test_slow_lists_are_awaited_up_to_the_time_limit(scene: SpokeScene) -> None:
 
     async def slow(word: str) -> None:
         await asyncio.sleep(8 if word.startswith("GET ") else 0)
@@ -339,7 +342,7 @@ async def test_slow_lists_are_awaited_up_to_the_time_limit(scene: Scene) -> None
         assert scene.values() == [3.0]
 
 
-async def test_an_api_server_that_is_not_there_yet_is_awaited(scene: Scene) -> None:
+async def test_an_api_server_that_is_not_there_yet_is_awaited(scene: SpokeScene) -> None:
     scene.put("nodes")
     await scene.api.stop()
     async with scene.agent(scored=False) as agent:
@@ -350,7 +353,7 @@ async def test_an_api_server_that_is_not_there_yet_is_awaited(scene: Scene) -> N
         assert scene.values() == [3.0]
 
 
-async def test_an_api_server_that_went_away_is_noticed(scene: Scene) -> None:
+async def test_an_api_server_that_went_away_is_noticed(scene: SpokeScene) -> None:
     """A restart of an API server takes less than two minutes. Until then the last numbers count."""
     scene.put("nodes", scoringInterval=20)
     async with scene.agent() as agent:
@@ -363,7 +366,7 @@ async def test_an_api_server_that_went_away_is_noticed(scene: Scene) -> None:
 
 
 async def test_a_bug_in_following_is_survived_and_old_numbers_are_not_scored(
-    scene: Scene, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    scene: SpokeScene, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, broken = Totals.pod_changed, list[bool]()
 
@@ -392,7 +395,7 @@ async def test_a_bug_in_following_is_survived_and_old_numbers_are_not_scored(
         assert scene.values() == [1.0, 1.0]
 
 
-async def test_an_agent_that_knows_no_api_server_says_so(scene: Scene) -> None:
+async def test_an_agent_that_knows_no_api_server_says_so(scene: SpokeScene) -> None:
     scene.put("nodes")
     without = [flag for flag in scene.flags if flag != "--spoke-kubeconfig"][:-1]
     async with running(*without) as agent:
@@ -401,7 +404,7 @@ async def test_an_agent_that_knows_no_api_server_says_so(scene: Scene) -> None:
 
 
 async def test_check_reads_the_cluster_once(
-    scene: Scene, capsys: pytest.CaptureFixture[str]
+    scene: SpokeScene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scene.put("cpu_available_ratio")
     folder, config = scene.place.volume.directory, scene.flags[-1]

@@ -8,16 +8,16 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
-from tests.support.agent.http import HttpFake, Reply, matrix, scores, series
+from tests.support.agent.http import HttpFake, SentReply, matrix, scores, series
 from tests.support.agent.process import agent as process
-from tests.support.agent.running import Place, RunningAgent, entry, running
+from tests.support.agent.running import AgentFolder, RunningAgent, entry, running
 from tests.support.virtual_time import wall
 from tests.support.waiting import until
 
 PIECE_LINES = 2_500
 MAX_CONNECTIONS = 256
 
-MIXED = Reply(
+MIXED = SentReply(
     body=(
         b'{"results": [{"metric": {"node": "a"}, "score": 5}, {"metric": {"node": "b"}, "score": 500},'  # noqa: E501
         b' {"metric": {}, "score": 1}, {"metric": {"node": "c"}, "score": NaN},'
@@ -27,7 +27,7 @@ MIXED = Reply(
 )
 
 
-async def test_one_cycle_in_numbers(place: Place) -> None:
+async def test_one_cycle_in_numbers(place: AgentFolder) -> None:
     answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
     start = wall()
     async with HttpFake(lambda _seen: answer) as source, HttpFake(lambda _seen: MIXED) as api:
@@ -84,7 +84,7 @@ async def _is(agent: RunningAgent, name: str, least: float) -> bool:
     return (await agent.samples()).get(f"gitops_dsf_agent_{name}", 0) >= least
 
 
-async def test_series_of_a_removed_scorer_are_removed(place: Place) -> None:
+async def test_series_of_a_removed_scorer_are_removed(place: AgentFolder) -> None:
     async with HttpFake(scores(1.0)) as api:
         gone, stays = (
             entry(name, scoring=api.url, scoringInterval=1) for name in ("gone", "stays")
@@ -107,8 +107,8 @@ async def _exposes(agent: RunningAgent, score_names: set[str]) -> bool:
 
 
 @pytest.mark.real_time
-async def test_json_logs_name_scorer_and_reason(warm_programs: Path, place: Place) -> None:
-    async with HttpFake(lambda _seen: Reply(status=403, body=b"no\nentry")) as api:
+async def test_json_logs_name_scorer_and_reason(warm_programs: Path, place: AgentFolder) -> None:
+    async with HttpFake(lambda _seen: SentReply(status=403, body=b"no\nentry")) as api:
         place.put(entry("cpu", scoring=api.url), {"name": "odd"})
         program, flags = warm_programs / "gitops-dsf-agent", place.flags("--cluster-name", "c1")
         async with process(*flags, environ={"LOG_FORMAT": "json"}, command=program) as running_:
@@ -126,7 +126,7 @@ def _lines_of_scores(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("dynamic_score{")]
 
 
-async def test_both_formats(place: Place) -> None:
+async def test_both_formats(place: AgentFolder) -> None:
     given = (1.5, -2.0, *range(PIECE_LINES))  # so that their text has two pieces
     async with HttpFake(scores(*given)) as api:
         place.put(entry("cpu", scoring=api.url))
@@ -159,7 +159,7 @@ async def test_both_formats(place: Place) -> None:
                 assert "process_open_fds" in families
 
 
-async def test_probes_and_requests_that_are_not_served(place: Place) -> None:
+async def test_probes_and_requests_that_are_not_served(place: AgentFolder) -> None:
     place.put()
     async with place.agent() as agent:
         await until(lambda: agent.agent.ready().is_ready, what="the file was seen")

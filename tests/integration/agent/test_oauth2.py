@@ -13,16 +13,16 @@ from dsf_wire.summary import NEEDS_NEWER_AGENT
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import (
     Answer,
-    Fault,
     HttpFake,
-    Reply,
-    Seen,
+    PeerFault,
+    RecordedRequest,
+    SentReply,
     prometheus,
     scores,
     series,
 )
 from tests.support.agent.hub import ScoreHub
-from tests.support.agent.running import Place, entry
+from tests.support.agent.running import AgentFolder, entry
 from tests.support.waiting import until
 
 SECRET_REF = {"name": "client", "clientIDKey": "client-id", "clientSecretKey": "client-secret"}
@@ -37,13 +37,13 @@ class TokenServer(HttpFake):
         self.secret = "client-s3cret-1"
         self.seconds = seconds
         self.issued: list[str] = []
-        self.instead: Callable[[Seen], Answer] | None = None
+        self.instead: Callable[[RecordedRequest], Answer] | None = None
 
     @property
     def valid(self) -> str:
         return f"Bearer {self.issued[-1]}" if self.issued else ""
 
-    def _answered(self, seen: Seen) -> Answer:
+    def _answered(self, seen: RecordedRequest) -> Answer:
         if self.instead is not None:
             return self.instead(seen)
         expected = base64.b64encode(f"agent:{self.secret}".encode()).decode()
@@ -52,14 +52,14 @@ class TokenServer(HttpFake):
                 "error": "invalid_client",
                 "error_description": seen.headers.get("authorization"),
             }
-            return Reply.of(quoted, status=401)
+            return SentReply.of(quoted, status=401)
         assert seen.form == {
             "grant_type": "client_credentials",
             "scope": "r w",
             "audience": "scores",
         }
         self.issued.append(f"issued-s3cret-{len(self.issued) + 1}")
-        return Reply.of(
+        return SentReply.of(
             {"access_token": self.issued[-1], "token_type": "bearer", "expires_in": self.seconds}
         )
 
@@ -78,29 +78,31 @@ def client(secret_value: str) -> dict[str, str]:
     return {"client-id": "agent", "client-secret": f"{secret_value}\n"}
 
 
-def gate(server: TokenServer) -> Callable[[Seen], Any]:
+def gate(server: TokenServer) -> Callable[[RecordedRequest], Any]:
     """A scoring API that accepts the last token alone."""
     inner = scores(5.0)
 
-    def answer(seen: Seen) -> Any:
+    def answer(seen: RecordedRequest) -> Any:
         if seen.headers.get("authorization") != server.valid:
-            return Reply(status=401, body=f"what is {seen.headers.get('authorization')}?".encode())
+            return SentReply(
+                status=401, body=f"what is {seen.headers.get('authorization')}?".encode()
+            )
         return inner(seen)
 
     return answer
 
 
 async def test_scorers_with_one_client_share_a_token(
-    place: Place, caplog: pytest.LogCaptureFixture
+    place: AgentFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     spoke, server = ScoreHub(), TokenServer(seconds=600)
     spoke.secret("client", **client("client-s3cret-1"))
     async with spoke as api_server, server, HttpFake(gate(server)) as scoring:
 
-        def asks(seen: Seen) -> Reply:
+        def asks(seen: RecordedRequest) -> SentReply:
             wanted = seen.headers.get("authorization") == server.valid
-            return prometheus(series(1))(seen) if wanted else Reply(status=401)
+            return prometheus(series(1))(seen) if wanted else SentReply(status=401)
 
         async with HttpFake(asks) as source:
             more: dict[str, Any] = {"scoringAuth": server.auth(), **GUARD, "scoringInterval": 30}
@@ -150,18 +152,18 @@ async def test_scorers_with_one_client_share_a_token(
 @pytest.mark.parametrize(
     ("instead", "words"),
     [
-        (Reply(status=503), "answered 503"),
+        (SentReply(status=503), "answered 503"),
         (
-            Reply(status=302, headers={"Location": "https://elsewhere.example.com/x"}),
+            SentReply(status=302, headers={"Location": "https://elsewhere.example.com/x"}),
             "redirects are not followed",
         ),
-        (Reply(body=b"{" + b" " * 70_000 + b"}"), "more than the limit of 65536 bytes"),
-        (Fault(hang=True), "no complete answer within"),
+        (SentReply(body=b"{" + b" " * 70_000 + b"}"), "more than the limit of 65536 bytes"),
+        (PeerFault(hang=True), "no complete answer within"),
     ],
     ids=["503", "redirect", "large", "hangs"],
 )
 async def test_a_token_server_that_fails_costs_its_scorers_alone(
-    place: Place, instead: Answer, words: str
+    place: AgentFolder, instead: Answer, words: str
 ) -> None:
     spoke, server = ScoreHub(), TokenServer()
     server.instead = lambda _: instead
@@ -195,7 +197,9 @@ async def test_a_token_server_that_fails_costs_its_scorers_alone(
     assert len(server.issued) == 1
 
 
-async def test_the_private_ca_of_a_token_server_is_its_own(place: Place, tmp_path: Path) -> None:
+async def test_the_private_ca_of_a_token_server_is_its_own(
+    place: AgentFolder, tmp_path: Path
+) -> None:
     spoke, logins = ScoreHub(), Authority("logins")
     spoke.secret("client", **client("client-s3cret-1"))
     spoke.config("logins", {"ca.crt": logins.pem})

@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.main import main
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen, prometheus, scores, series
+from tests.support.agent.http import (
+    HttpFake,
+    PeerFault,
+    RecordedRequest,
+    SentReply,
+    prometheus,
+    scores,
+    series,
+)
 from tests.support.agent.hub import ScoreHub
 from tests.support.agent.process import agent
-from tests.support.agent.running import Place, entry
+from tests.support.agent.running import AgentFolder, entry
 from tests.support.waiting import until
 
 AGENT = "gitops-dsf-agent"
@@ -20,12 +28,12 @@ C1 = ("--cluster-name", "c1")
 @pytest.mark.parametrize("stage", ["fetch", "publish"])
 @pytest.mark.real_time
 async def test_sigterm_ends_in_time_with_work_in_flight(
-    warm_programs: Path, place: Place, stage: str
+    warm_programs: Path, place: AgentFolder, stage: str
 ) -> None:
     hub = ScoreHub()
     source, scoring, server = HttpFake(prometheus(series(1))), HttpFake(scores(1.0)), hub
     hanging = source if stage == "fetch" else server
-    hanging.handler = lambda _seen: Fault(hang=True)
+    hanging.handler = lambda _seen: PeerFault(hang=True)
     async with source, scoring, server:
         place.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=60))
         flags = place.flags("--request-timeout", "300", *C1, hub=server)
@@ -37,10 +45,10 @@ async def test_sigterm_ends_in_time_with_work_in_flight(
 
 
 @pytest.mark.real_time
-async def test_a_write_in_flight_is_finished(warm_programs: Path, place: Place) -> None:
+async def test_a_write_in_flight_is_finished(warm_programs: Path, place: AgentFolder) -> None:
     hub = ScoreHub()
 
-    async def slow(seen: Seen) -> Reply | Fault:
+    async def slow(seen: RecordedRequest) -> SentReply | PeerFault:
         await asyncio.sleep(0.3)
         return hub.answered(seen)
 
@@ -56,7 +64,7 @@ async def test_a_write_in_flight_is_finished(warm_programs: Path, place: Place) 
 
 @pytest.mark.real_time
 async def test_files_that_hang_block_neither_other_scorers_nor_the_shutdown(
-    warm_programs: Path, place: Place
+    warm_programs: Path, place: AgentFolder
 ) -> None:
     pipe, own = place.folder / "token", {"serviceAccountToken": True}
     os.mkfifo(pipe)

@@ -7,24 +7,24 @@ import pytest
 
 from dsf_agent.fetch.stage import window_end
 from tests.support.agent.http import (
-    Fault,
     HttpFake,
-    Reply,
-    Seen,
+    PeerFault,
+    RecordedRequest,
+    SentReply,
     last_values,
     matrix,
     prometheus_error,
     series,
 )
-from tests.support.agent.running import Place, RunningAgent, entry
+from tests.support.agent.running import AgentFolder, RunningAgent, entry
 from tests.support.waiting import until
 
 
-async def test_several_queries_are_sent_at_once_and_keep_their_order(place: Place) -> None:
+async def test_several_queries_are_sent_at_once_and_keep_their_order(place: AgentFolder) -> None:
     arrived: list[str] = []
     everyone = asyncio.Event()
 
-    async def source(seen: Seen) -> Reply:
+    async def source(seen: RecordedRequest) -> SentReply:
         name = seen.query["query"]
         arrived.append(name)
         if len(arrived) == 3:
@@ -52,17 +52,19 @@ async def test_several_queries_are_sent_at_once_and_keep_their_order(place: Plac
             ] == 6
 
 
-async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(place: Place) -> None:
+async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(
+    place: AgentFolder,
+) -> None:
     """Half of the data would give a wrong score.
 
     The other calls are cancelled, also one that hangs.
     """
 
-    def source(seen: Seen) -> Reply | Fault:
+    def source(seen: RecordedRequest) -> SentReply | PeerFault:
         answers = {
             "a": matrix(series(1)),
             "b": prometheus_error("bad_data", "parse error"),
-            "c": Fault(hang=True),
+            "c": PeerFault(hang=True),
         }
         return answers[seen.query["query"]]
 
@@ -80,7 +82,7 @@ async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(pl
             assert scoring.seen == []
 
 
-async def test_a_long_query_is_posted(place: Place) -> None:
+async def test_a_long_query_is_posted(place: AgentFolder) -> None:
     """Proxies refuse long URLs. Parameters of the endpoint's URL stay in the URL."""
     long = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
     async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
@@ -102,13 +104,13 @@ async def test_a_long_query_is_posted(place: Place) -> None:
     )
 
 
-async def test_a_long_query_is_sent_with_get_where_post_is_refused(place: Place) -> None:
+async def test_a_long_query_is_sent_with_get_where_post_is_refused(place: AgentFolder) -> None:
     """A proxy that lets only reading pass may know reading by its method."""
     long = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
 
-    def source(seen: Seen) -> Reply:
+    def source(seen: RecordedRequest) -> SentReply:
         if seen.method == "POST":
-            return Reply(status=405, headers={"Allow": "GET"})
+            return SentReply(status=405, headers={"Allow": "GET"})
         return matrix(series(1))
 
     async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
@@ -122,9 +124,9 @@ async def test_a_long_query_is_sent_with_get_where_post_is_refused(place: Place)
     assert {seen.query["query"] for seen in fake.seen if seen.method == "GET"} == {long}
 
 
-async def test_a_get_that_is_refused_is_told(place: Place) -> None:
+async def test_a_get_that_is_refused_is_told(place: AgentFolder) -> None:
     """Nothing else can be tried."""
-    async with HttpFake(lambda _seen: Reply(status=405)) as fake:
+    async with HttpFake(lambda _seen: SentReply(status=405)) as fake:
         place.put(entry("short", scoring="http://127.0.0.1:1", source=fake.url, scoringInterval=60))
         async with place.agent() as agent:
             await until(lambda: agent.scorer()["reason"] == "http_error", what="it failed")
@@ -163,9 +165,9 @@ def _query_entry(name: str, source: str, **more: Any) -> dict[str, Any]:
     return plain | more
 
 
-def _vector(*samples: tuple[dict[str, str], str]) -> Reply:
+def _vector(*samples: tuple[dict[str, str], str]) -> SentReply:
     result = [{"metric": labels, "value": [1_700_000_000.5, value]} for labels, value in samples]
-    return Reply.of({"status": "success", "data": {"resultType": "vector", "result": result}})
+    return SentReply.of({"status": "success", "data": {"resultType": "vector", "result": result}})
 
 
 async def _state(agent: RunningAgent, state: str) -> dict[str, Any]:
@@ -173,7 +175,7 @@ async def _state(agent: RunningAgent, state: str) -> dict[str, Any]:
     return agent.scorer()
 
 
-async def test_the_values_of_a_query_are_published(place: Place) -> None:
+async def test_the_values_of_a_query_are_published(place: AgentFolder) -> None:
     out = place.out / "cpu-score.yaml"
     async with HttpFake(
         lambda _seen: _vector(({"node": "a"}, "0.25"), ({"node": "b"}, "0.5"))
@@ -206,7 +208,7 @@ HISTOGRAM = {"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "1"
         (_vector(), "the query gave no series"),
         (_vector(({"node": "a"}, "NaN"), ({"node": "b"}, "+Inf")), "series 0: score is nan"),
         (
-            Reply.of(
+            SentReply.of(
                 {"status": "success", "data": {"resultType": "vector", "result": [HISTOGRAM]}}
             ),
             "native histogram",
@@ -215,7 +217,7 @@ HISTOGRAM = {"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "1"
     ids=["no-series", "not-finite", "histogram"],
 )
 async def test_a_query_without_a_usable_value_is_told_and_publishes_nothing(
-    place: Place, answer: Reply, words: str
+    place: AgentFolder, answer: SentReply, words: str
 ) -> None:
     async with HttpFake(lambda _seen: answer) as source:
         place.put(_query_entry("cpu", source.url))
@@ -227,7 +229,7 @@ async def test_a_query_without_a_usable_value_is_told_and_publishes_nothing(
     assert not place.written()
 
 
-async def test_a_default_score_is_published_while_there_are_no_series(place: Place) -> None:
+async def test_a_default_score_is_published_while_there_are_no_series(place: AgentFolder) -> None:
     answer = [_vector()]
     out = place.out / "cpu-score.yaml"
     rule = {"deadband": 0, "minIntervalSeconds": 0}
@@ -254,7 +256,7 @@ async def test_a_default_score_is_published_while_there_are_no_series(place: Pla
             assert await agent.exposed() == {"cpu-score"}
 
 
-async def test_a_source_that_fails_does_not_give_the_default_score(place: Place) -> None:
+async def test_a_source_that_fails_does_not_give_the_default_score(place: AgentFolder) -> None:
     """A default in place of an unknown value would move applications while a Prometheus
     restarts.
     """
@@ -269,7 +271,7 @@ async def test_a_source_that_fails_does_not_give_the_default_score(place: Place)
 
 
 async def test_a_scoring_api_is_not_called_without_series_if_there_is_a_default_score(
-    place: Place,
+    place: AgentFolder,
 ) -> None:
     out = place.out / "cpu-score.yaml"
     async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(last_values) as scoring:

@@ -9,25 +9,25 @@ import msgspec
 
 from tests.support import yamlfast
 from tests.support.agent.faults import EAGER, survives
-from tests.support.agent.http import Fault, HttpFake, Reply, head, matrix, series
-from tests.support.agent.running import Place, RunningAgent, entry
+from tests.support.agent.http import HttpFake, PeerFault, SentReply, head, matrix, series
+from tests.support.agent.running import AgentFolder, RunningAgent, entry
 from tests.support.waiting import until
 
 MAX_NAME = 1 << 10
 MAX_TEXT = 16 << 20
 
 
-def results(*pairs: tuple[str, str]) -> Reply:
+def results(*pairs: tuple[str, str]) -> SentReply:
     rows = ",".join(
         f'{{"metric": {{"node": {json.dumps(node)}}}, "score": {score}}}' for node, score in pairs
     )
-    return Reply(body=f'{{"results": [{rows}]}}'.encode())
+    return SentReply(body=f'{{"results": [{rows}]}}'.encode())
 
 
 GOOD = results(("a", "1.5"), ("b", "-2.5"))
 LONG = "x" * 10_000
 
-PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
+PUBLISHED: dict[str, tuple[SentReply, dict[str, int], dict[str, int]]] = {
     # name: answer, what is published, what is dropped by reason
     "plain": (GOOD, {"a": 1, "b": -3}, {}),
     "nan": (results(("a", "NaN"), ("b", "3")), {"b": 3}, {"not_finite": 1}),
@@ -59,7 +59,7 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
         {"long_name": 1},
     ),
     "lone-surrogate": (
-        Reply(
+        SentReply(
             body=(
                 b'{"results": [{"metric": {"node": "\\ud800"}, "score": 1}, {"metric": {"node": "b"},'  # noqa: E501
                 b' "score": 2}]}'
@@ -69,7 +69,7 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
         {"invalid": 1},
     ),
     "not-utf8": (
-        Reply(
+        SentReply(
             body=(
                 b'{"results": [{"metric": {"node": "\xff"}, "score": 1}, {"metric": {"node": "b"}, "score":'  # noqa: E501
                 b" 2}]}"
@@ -80,54 +80,57 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
     ),
     "no-name": (results(("", "1"), ("b", "2")), {"b": 2}, {"no_name": 1}),
     "more-keys": (
-        Reply(
+        SentReply(
             body=b'{"version": 2, "results": [{"metric": {"node": "a", "x": "y"}, "score": 1, "why": {}}]}'  # noqa: E501
         ),
         {"a": 1},
         {},
     ),
-    "marked": (Reply(body=b"\xef\xbb\xbf" + GOOD.body), {"a": 1, "b": -3}, {}),
+    "marked": (SentReply(body=b"\xef\xbb\xbf" + GOOD.body), {"a": 1, "b": -3}, {}),
     "marked-nan": (
-        Reply(body=b"\xef\xbb\xbf" + results(("a", "NaN"), ("b", "3")).body),
+        SentReply(body=b"\xef\xbb\xbf" + results(("a", "NaN"), ("b", "3")).body),
         {"b": 3},
         {"not_finite": 1},
     ),
     "nan-elsewhere": (
-        Reply(body=b'{"took": NaN, "results": [{"metric": {"node": "a"}, "score": 1}]}'),
+        SentReply(body=b'{"took": NaN, "results": [{"metric": {"node": "a"}, "score": 1}]}'),
         {"a": 1},
         {},
     ),
 }
 
-FAILED: dict[str, tuple[Reply | Fault, str]] = {
+FAILED: dict[str, tuple[SentReply | PeerFault, str]] = {
     "compressed-unasked": (
-        Reply(body=gzip.compress(GOOD.body), headers={"Content-Encoding": "gzip"}),
+        SentReply(body=gzip.compress(GOOD.body), headers={"Content-Encoding": "gzip"}),
         "invalid_body",
     ),
     "all-bad": (results(("a", "NaN"), ("b", "null")), "no_results"),
     "none": (results(), "no_results"),
     "nameless": (results(("", "1"), ("", "2")), "no_results"),
     "odd-rows": (
-        Reply(
+        SentReply(
             body=b'{"results": [1, null, {"metric": {"node": 5}, "score": 1}, {"metric": {"node": "a"}}, []]}'  # noqa: E501
         ),
         "no_results",
     ),
-    "hangs": (Fault(hang=True), "timeout"),
+    "hangs": (PeerFault(hang=True), "timeout"),
     # Each byte arrives within the time-out. The time limit of the whole request ends the call.
-    "drips": (Fault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True), "timeout"),
-    "resets": (Fault(writes=(head(length=100), b'{"res')), "connection_lost"),
+    "drips": (
+        PeerFault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True),
+        "timeout",
+    ),
+    "resets": (PeerFault(writes=(head(length=100), b'{"res')), "connection_lost"),
     "throttled": (
-        Reply(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}),
+        SentReply(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}),
         "throttled",
     ),
-    "server-error": (Reply(status=500, body=b"Traceback"), "server_error"),
+    "server-error": (SentReply(status=500, body=b"Traceback"), "server_error"),
     "redirects": (
-        Reply(status=307, headers={"Location": "https://elsewhere.example.org/scoring"}),
+        SentReply(status=307, headers={"Location": "https://elsewhere.example.org/scoring"}),
         "redirected",
     ),
-    "not-json": (Reply(body=b"OK"), "invalid_body"),
-    "too-large": (Reply(body=b'{"results": []}' + b" " * 300_000), "too_large"),
+    "not-json": (SentReply(body=b"OK"), "invalid_body"),
+    "too-large": (SentReply(body=b'{"results": []}' + b" " * 300_000), "too_large"),
 }
 
 
@@ -135,7 +138,7 @@ async def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
     await survives(tmp_path, side="scoring", faults=FAILED)
 
 
-async def test_every_answer_with_good_results(place: Place) -> None:
+async def test_every_answer_with_good_results(place: AgentFolder) -> None:
     async with HttpFake(lambda seen: PUBLISHED[seen.path.split("/")[1]][0]) as api:
         place.put(
             *(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in PUBLISHED)
@@ -171,11 +174,13 @@ async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
     }
 
 
-async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(place: Place) -> None:
+async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(
+    place: AgentFolder,
+) -> None:
     """No empty object is published, as OCM would count 0; the last scores stay until they
     expire.
     """
-    answer: Reply = results()
+    answer: SentReply = results()
     async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(lambda _seen: answer) as api:
         place.put(
             entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER)
@@ -196,7 +201,7 @@ async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(pla
             assert (place.out / "cpu-score.yaml").read_text() == text
 
 
-async def test_the_request_is_the_wire_contract(place: Place) -> None:
+async def test_the_request_is_the_wire_contract(place: AgentFolder) -> None:
     given = series(2, points=2)
     given[0]["values"][0][1] = "1.0000000000000000001"
     sources: list[dict[str, Any]] = [*given]
@@ -223,9 +228,9 @@ async def test_the_request_is_the_wire_contract(place: Place) -> None:
         assert sorted(seen.query["query"] for seen in source.seen) == ['a{x=";"}', "b"]
 
 
-def _results(count: int, *, label: str) -> Reply:
+def _results(count: int, *, label: str) -> SentReply:
     rows = [{"metric": {"node": f"n{number}", "pod": label}, "score": 1} for number in range(count)]
-    return Reply(body=msgspec.json.encode({"results": rows}))
+    return SentReply(body=msgspec.json.encode({"results": rows}))
 
 
 def _reasons(agent: RunningAgent) -> dict[str, str]:
@@ -236,7 +241,7 @@ def _reasons(agent: RunningAgent) -> dict[str, str]:
     }
 
 
-async def test_answers_of_scoring_apis_are_limited_by_their_text(place: Place) -> None:
+async def test_answers_of_scoring_apis_are_limited_by_their_text(place: AgentFolder) -> None:
     """Too many bytes, too much text in memory (a wide character makes a text four times as large),
     and names that are too long. 50,000 results with names as pods have them are fine.
     """

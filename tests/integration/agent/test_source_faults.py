@@ -11,9 +11,9 @@ from typing import Any
 
 from tests.support.agent.faults import survives
 from tests.support.agent.http import (
-    Fault,
     HttpFake,
-    Reply,
+    PeerFault,
+    SentReply,
     Stream,
     chunk,
     head,
@@ -23,25 +23,28 @@ from tests.support.agent.http import (
     prometheus_error,
     series,
 )
-from tests.support.agent.running import Place, entry
+from tests.support.agent.running import AgentFolder, entry
 from tests.support.waiting import until
 
 BODY = matrix(series(3)).body
 
-FAULTS: dict[str, tuple[Reply | Fault, str]] = {
-    "hangs": (Fault(hang=True), "timeout"),
-    "hangs-in-body": (Fault(writes=(head(length=len(BODY)), BODY[:50]), hang=True), "timeout"),
-    "drips": (Fault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True), "timeout"),
-    "resets-in-body": (Fault(writes=(head(length=len(BODY)), BODY[:50])), "connection_lost"),
-    "no-http": (Fault(writes=(b"220 mail.example.org ESMTP\r\n\r\n",)), "connection_lost"),
-    "unauthorized": (Reply(status=401), "unauthorized"),
-    "forbidden": (Reply(status=403), "forbidden"),
-    "not-found": (Reply(status=404), "not_found"),
-    "throttled": (Reply(status=429, headers={"Retry-After": "1"}), "throttled"),
-    "server-error": (Reply(status=500, body=b"<html>oops</html>"), "server_error"),
-    "teapot": (Reply(status=418), "http_error"),
+FAULTS: dict[str, tuple[SentReply | PeerFault, str]] = {
+    "hangs": (PeerFault(hang=True), "timeout"),
+    "hangs-in-body": (PeerFault(writes=(head(length=len(BODY)), BODY[:50]), hang=True), "timeout"),
+    "drips": (
+        PeerFault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True),
+        "timeout",
+    ),
+    "resets-in-body": (PeerFault(writes=(head(length=len(BODY)), BODY[:50])), "connection_lost"),
+    "no-http": (PeerFault(writes=(b"220 mail.example.org ESMTP\r\n\r\n",)), "connection_lost"),
+    "unauthorized": (SentReply(status=401), "unauthorized"),
+    "forbidden": (SentReply(status=403), "forbidden"),
+    "not-found": (SentReply(status=404), "not_found"),
+    "throttled": (SentReply(status=429, headers={"Retry-After": "1"}), "throttled"),
+    "server-error": (SentReply(status=500, body=b"<html>oops</html>"), "server_error"),
+    "teapot": (SentReply(status=418), "http_error"),
     "redirects": (
-        Reply(status=302, headers={"Location": "http://127.0.0.1:1/elsewhere"}),
+        SentReply(status=302, headers={"Location": "http://127.0.0.1:1/elsewhere"}),
         "redirected",
     ),
     "bad-query": (prometheus_error("bad_data", "parse error: unexpected ]"), "query_bad_data"),
@@ -56,22 +59,22 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
     ),
     "error-in-200": (prometheus_error("timeout", "query timed out", status=200), "query_timeout"),
     "odd-error": (prometheus_error("moon_phase", "wrong", status=400), "query_error"),
-    "not-json": (Reply(body=b"<html>login</html>"), "invalid_body"),
-    "empty": (Reply(body=b""), "invalid_body"),
+    "not-json": (SentReply(body=b"<html>login</html>"), "invalid_body"),
+    "empty": (SentReply(body=b""), "invalid_body"),
     "wrong-shape": (matrix([1, 2]), "invalid_body"),  # type: ignore[list-item]
     "wrong-type": (
-        Reply.of({"status": "success", "data": {"resultType": "streams", "result": []}}),
+        SentReply.of({"status": "success", "data": {"resultType": "streams", "result": []}}),
         "invalid_body",
     ),
-    "deep": (Reply(body=b"[" * 100_000), "invalid_body"),
+    "deep": (SentReply(body=b"[" * 100_000), "invalid_body"),
     "compressed-unasked": (
-        Reply(body=gzip.compress(BODY), headers={"Content-Encoding": "gzip"}),
+        SentReply(body=gzip.compress(BODY), headers={"Content-Encoding": "gzip"}),
         "invalid_body",
     ),
-    "odd-encoding": (Reply(body=BODY, headers={"Content-Encoding": "br"}), "invalid_body"),
-    "announces-too-much": (Reply(body=BODY + b" " * 300_000), "too_large"),
+    "odd-encoding": (SentReply(body=BODY, headers={"Content-Encoding": "br"}), "invalid_body"),
+    "announces-too-much": (SentReply(body=BODY + b" " * 300_000), "too_large"),
     "bomb": (
-        Reply(body=gzip.compress(b" " * 5_000_000), headers={"Content-Encoding": "gzip"}),
+        SentReply(body=gzip.compress(b" " * 5_000_000), headers={"Content-Encoding": "gzip"}),
         "invalid_body",
     ),
 }
@@ -88,10 +91,10 @@ def _series(*nodes: str, value: str = "7") -> list[dict[str, Any]]:
     ]
 
 
-def _raw(result: list[dict[str, Any]]) -> Reply:
+def _raw(result: list[dict[str, Any]]) -> SentReply:
     """The matrix with every character as it is, as Prometheus writes it."""
     plain = {"status": "success", "data": {"resultType": "matrix", "result": result}}
-    return Reply(body=json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode())
+    return SentReply(body=json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 FOREIGN = ("nœud-ü-節點-🚀", '"quoted" \\ and\nbroken', "\u2028\u200e")
@@ -115,7 +118,7 @@ def _dripped(body: bytes) -> Stream:
     return Stream(pieces=pieces())
 
 
-def _odd() -> dict[str, tuple[Reply | Stream, list[dict[str, Any]], dict[str, int], int]]:
+def _odd() -> dict[str, tuple[SentReply | Stream, list[dict[str, Any]], dict[str, int], int]]:
     """By name: the answer, series that the scoring API must get, what is published, samples on
     /metrics.
     """
@@ -123,14 +126,14 @@ def _odd() -> dict[str, tuple[Reply | Stream, list[dict[str, Any]], dict[str, in
     large = series(6000, points=9, node="節點", pod="p")
     return {
         "named-identity": (
-            Reply(body=BODY, headers={"Content-Encoding": "Identity"}),
+            SentReply(body=BODY, headers={"Content-Encoding": "Identity"}),
             series(3),
             {"n0": 2, "n1": 3, "n2": 4},
             3,
         ),
         "large": (_raw(large), large, {"節點": 6007}, 1),
-        "marked": (Reply(body=MARK + BODY), series(3), {"n0": 2, "n1": 3, "n2": 4}, 3),
-        "large-marked": (Reply(body=MARK + _raw(large).body), large, {"節點": 6007}, 1),
+        "marked": (SentReply(body=MARK + BODY), series(3), {"n0": 2, "n1": 3, "n2": 4}, 3),
+        "large-marked": (SentReply(body=MARK + _raw(large).body), large, {"節點": 6007}, 1),
         "dripped-mark": (_dripped(MARK + BODY), series(3), {"n0": 2, "n1": 3, "n2": 4}, 3),
         "foreign": (_raw(_series(*FOREIGN)), _series(*FOREIGN), dict.fromkeys(FOREIGN, 7), 3),
         "not-finite": (
@@ -142,7 +145,7 @@ def _odd() -> dict[str, tuple[Reply | Stream, list[dict[str, Any]], dict[str, in
     }
 
 
-async def test_unusual_valid_answers(place: Place) -> None:
+async def test_unusual_valid_answers(place: AgentFolder) -> None:
     odd = _odd()
     async with (
         HttpFake(lambda seen: odd[seen.path.split("/")[1]][0]) as source,
@@ -174,7 +177,7 @@ async def test_unusual_valid_answers(place: Place) -> None:
                 assert len(exposed) == count, name
 
 
-async def test_an_invalid_address(place: Place) -> None:
+async def test_an_invalid_address(place: AgentFolder) -> None:
     """It looks like a URL and is not valid. Source and scoring API have their own reason for it."""
     host = "☃.com"
     async with HttpFake(prometheus(series(1))) as source:

@@ -4,8 +4,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent.http import HttpFake, Reply, Seen, last_values, matrix, series
-from tests.support.agent.running import Place, entry
+from tests.support.agent.http import (
+    HttpFake,
+    RecordedRequest,
+    SentReply,
+    last_values,
+    matrix,
+    series,
+)
+from tests.support.agent.running import AgentFolder, entry
 from tests.support.waiting import until
 
 PARAMETERS = {
@@ -16,7 +23,7 @@ PARAMETERS = {
 LONG = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
 
 
-async def test_parameters_are_in_the_url_of_every_request(place: Place) -> None:
+async def test_parameters_are_in_the_url_of_every_request(place: AgentFolder) -> None:
     """Proxies that check a tenant read the URL alone, so a query that is posted has them there,
     too.
     """
@@ -57,7 +64,7 @@ async def test_parameters_are_in_the_url_of_every_request(place: Place) -> None:
     ],
 )
 async def test_parameters_that_cannot_be_sent_cost_their_scorer_alone(
-    place: Place, parameters: dict[str, Any], words: str
+    place: AgentFolder, parameters: dict[str, Any], words: str
 ) -> None:
     async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
         good = entry("good", scoring=scoring.url, source=fake.url)
@@ -91,7 +98,7 @@ WHOLE: dict[str, dict[str, Any]] = {
 }
 
 
-def _written(place: Place) -> set[str]:
+def _written(place: AgentFolder) -> set[str]:
     return {file.stem for file in place.out.glob("*.yaml")}
 
 
@@ -99,7 +106,7 @@ def _answers(kinds: dict[str, dict[str, Any]]) -> Any:
     return lambda seen: matrix(series(1), **kinds[seen.path.split("/")[1]])
 
 
-async def test_a_partial_answer_fails_the_cycle_where_git_asks_for_it(place: Place) -> None:
+async def test_a_partial_answer_fails_the_cycle_where_git_asks_for_it(place: AgentFolder) -> None:
     async with HttpFake(_answers(PARTIAL)) as fake, HttpFake(last_values) as scoring:
         place.put(
             *(
@@ -125,7 +132,7 @@ async def test_a_partial_answer_fails_the_cycle_where_git_asks_for_it(place: Pla
     assert not place.written()
 
 
-async def test_a_whole_answer_is_published_where_partial_ones_fail(place: Place) -> None:
+async def test_a_whole_answer_is_published_where_partial_ones_fail(place: AgentFolder) -> None:
     """Annotations of PromQL say something of the query, and nothing of lost data."""
     async with HttpFake(_answers(WHOLE)) as fake, HttpFake(last_values) as scoring:
         place.put(
@@ -143,7 +150,7 @@ async def test_a_whole_answer_is_published_where_partial_ones_fail(place: Place)
             assert await agent.failures() == {}
 
 
-async def test_a_partial_answer_is_published_by_default(place: Place) -> None:
+async def test_a_partial_answer_is_published_by_default(place: AgentFolder) -> None:
     async with HttpFake(_answers(PARTIAL)) as fake, HttpFake(last_values) as scoring:
         place.put(
             entry("thanos", scoring=scoring.url, source=f"{fake.url}/thanos"),
@@ -158,10 +165,10 @@ async def test_a_partial_answer_is_published_by_default(place: Place) -> None:
             assert await agent.failures() == {}
 
 
-async def test_the_next_whole_answer_is_published(place: Place) -> None:
-    answers: list[Reply] = [matrix(series(1), isPartial=True)]
+async def test_the_next_whole_answer_is_published(place: AgentFolder) -> None:
+    answers: list[SentReply] = [matrix(series(1), isPartial=True)]
 
-    def source(_seen: Seen) -> Reply:
+    def source(_seen: RecordedRequest) -> SentReply:
         return answers.pop() if answers else matrix(series(1))
 
     async with HttpFake(source) as fake, HttpFake(last_values) as scoring:

@@ -17,8 +17,8 @@ from tests.support import yamlfast
 from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
 from tests.support.kept import copied
-from tests.support.metricstore import Store, Value, answer_of, matrix
-from tests.support.pageserver import PageServer, says
+from tests.support.metricstore import FakeMetricStore, Value, answer_of, matrix
+from tests.support.pageserver import ConfigPageServer, says
 
 START = 1_780_272_000  # 2026-06-01T00:00:00Z
 SPAN = ("--from", "2026-06-01T00:00:00Z", "--to", "2026-06-02T00:00:00Z")
@@ -139,12 +139,16 @@ def _edit(fleet: Path, old: str, new: str) -> None:
     app.write_text(app.read_text().replace(old, new))
 
 
-def _where(history: Store | Path) -> tuple[str | Path, ...]:
-    return ("--prometheus", history.url) if isinstance(history, Store) else ("--history", history)
+def _where(history: FakeMetricStore | Path) -> tuple[str | Path, ...]:
+    return (
+        ("--prometheus", history.url)
+        if isinstance(history, FakeMetricStore)
+        else ("--history", history)
+    )
 
 
 def _said(
-    fleet: Path, history: Store | Path, *words: str | Path, span: tuple[str, ...] = SPAN
+    fleet: Path, history: FakeMetricStore | Path, *words: str | Path, span: tuple[str, ...] = SPAN
 ) -> str:
     """What a backtest prints that ends well, of a store or of a file."""
     done = gitops_dsf("backtest", fleet, *_where(history), *span, *words)
@@ -153,7 +157,7 @@ def _said(
 
 
 def _formats(
-    fleet: Path, history: Store | Path, *words: str | Path, span: tuple[str, ...] = SPAN
+    fleet: Path, history: FakeMetricStore | Path, *words: str | Path, span: tuple[str, ...] = SPAN
 ) -> Formats:
     return formats(fleet, *_where(history), *span, *words)
 
@@ -164,12 +168,14 @@ def fleet(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store() -> Iterator[Store]:
-    with Store(scores=SCORES) as running:
+def store() -> Iterator[FakeMetricStore]:
+    with FakeMetricStore(scores=SCORES) as running:
         yield running
 
 
-def test_a_noisy_cluster_moves_an_application_back_and_forth(fleet: Path, store: Store) -> None:
+def test_a_noisy_cluster_moves_an_application_back_and_forth(
+    fleet: Path, store: FakeMetricStore
+) -> None:
     said = _said(fleet, store, "-o", "json")
     found = json.loads(said)
     [figures] = found["head"]["placements"].values()
@@ -180,7 +186,9 @@ def test_a_noisy_cluster_moves_an_application_back_and_forth(fleet: Path, store:
     assert found["head"]["gaps"] == {}
 
 
-def test_the_advice_names_file_line_and_value_and_writes_nothing(fleet: Path, store: Store) -> None:
+def test_the_advice_names_file_line_and_value_and_writes_nothing(
+    fleet: Path, store: FakeMetricStore
+) -> None:
     written = (fleet / "apps" / "portal.yaml").read_text()
     said = _said(fleet, store, "--advise")
     assert (
@@ -195,7 +203,9 @@ def test_the_advice_names_file_line_and_value_and_writes_nothing(fleet: Path, st
     assert [(row[0], row[-1]) for row in rows] == [("20", "recommended"), ("10", "written")]
 
 
-def test_the_advice_names_the_object_of_its_own_namespace(tmp_path: Path, store: Store) -> None:
+def test_the_advice_names_the_object_of_its_own_namespace(
+    tmp_path: Path, store: FakeMetricStore
+) -> None:
     """Two ScoredPlacements have one name, in two namespaces and files."""
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
     for namespace, stickiness in (("a", 20), ("b", 10)):
@@ -235,7 +245,7 @@ def test_nothing_that_is_tried_stops_a_swing_of_all_points(tmp_path: Path) -> No
         ("idle", "us"): lambda at: 0.0 if (at // 1800) % 2 else 100.0,
     }
     fleet = _fleet(tmp_path / "fleet", stickiness=100, weight=10, score_range={"outputMin": -100})
-    with Store(scores=scores) as store:
+    with FakeMetricStore(scores=scores) as store:
         said = _said(fleet, store, "--advise")
     assert (
         "keep stickiness 100: no setting that was tried stops it from moving back and"
@@ -268,7 +278,7 @@ def test_a_decision_of_two_clusters(tmp_path: Path) -> None:
     )
 
 
-def test_two_revisions_side_by_side(tmp_path: Path, store: Store) -> None:
+def test_two_revisions_side_by_side(tmp_path: Path, store: FakeMetricStore) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
     _commit(fleet)
     _edit(fleet, "stickiness: 20", "stickiness: 10")
@@ -295,7 +305,7 @@ def test_the_pipeline_adds_a_backtest_to_the_preview(tmp_path: Path) -> None:
         return gitops_dsf("ci", "check", cwd=fleet, environ=found).stdout
 
     assert title not in log()
-    with Store(scores=SCORES, token="s3cret") as store:
+    with FakeMetricStore(scores=SCORES, token="s3cret") as store:
         found = log(GITOPS_DSF_PROMETHEUS=store.url, GITOPS_DSF_PROMETHEUS_TOKEN="s3cret")
         assert f"{title}\n\n14.0 days from" in found
         assert "Compared with `main" in found
@@ -303,7 +313,7 @@ def test_the_pipeline_adds_a_backtest_to_the_preview(tmp_path: Path) -> None:
     assert f"{title}\n\nThe backtest failed. The log of the pipeline says why.\n" in refused
 
 
-def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
+def test_a_changed_query_has_no_past(tmp_path: Path, store: FakeMetricStore) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
     _commit(fleet)
     _fleet(fleet, stickiness=20, query="avg(other)")
@@ -316,7 +326,7 @@ def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
     assert "- `argocd/portal`: idle: query changed" in told.comment
 
 
-def test_a_score_of_another_add_on_has_no_past(tmp_path: Path, store: Store) -> None:
+def test_a_score_of_another_add_on_has_no_past(tmp_path: Path, store: FakeMetricStore) -> None:
     """It is named, and does not count as 0."""
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
     settings = yamlfast.load((fleet / "gitops-dsf.yaml").read_text())
@@ -350,7 +360,7 @@ def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
             "elsewhere": lambda _at: 99.0,
         }
     }
-    with Store(scores=SCORES, queries=new, label="region") as store:
+    with FakeMetricStore(scores=SCORES, queries=new, label="region") as store:
         said = _said(fleet, store, "--base", "main", "-o", "json")
     found = json.loads(said)
     [before] = found["base"]["placements"].values()
@@ -378,7 +388,7 @@ def test_parameters_of_a_source_are_sent_with_its_query_alone(tmp_path: Path) ->
     fleet = _fleet(tmp_path / "fleet", stickiness=10, cluster_label="region")
     _commit(fleet)
     _source(fleet, parameters={"namespace": "team-a"})
-    with Store(scores=SCORES, queries=IDLE_BY_REGION, label="region") as store:
+    with FakeMetricStore(scores=SCORES, queries=IDLE_BY_REGION, label="region") as store:
         found = json.loads(_said(fleet, store, "--base", "main", "-o", "json"))
     [after] = found["head"]["placements"].values()
     assert list(after["secondsOn"]) == ["us"]
@@ -394,7 +404,9 @@ def test_a_partial_answer_is_left_out_where_agents_would_fail(
     fleet = _fleet(tmp_path / "fleet", stickiness=10, cluster_label="region")
     _commit(fleet)
     _source(fleet, parameters={"namespace": "team-a"}, onPartial=on_partial)
-    with Store(scores=SCORES, queries=IDLE_BY_REGION, label="region", partial=True) as store:
+    with FakeMetricStore(
+        scores=SCORES, queries=IDLE_BY_REGION, label="region", partial=True
+    ) as store:
         said = _said(fleet, store, "--base", "main")
     assert ("not decided after the change" in said) != decided
     assert "the answer is partial (isPartial)" in said
@@ -408,7 +420,7 @@ def test_gaps_are_told_and_expire_scores(fleet: Path) -> None:
         ("idle", "eu"): lambda at: None if gap[0] <= at < gap[1] else 80.0,
         ("idle", "us"): lambda _at: 40.0,
     }
-    with Store(scores=scores) as store:
+    with FakeMetricStore(scores=scores) as store:
         said = _said(fleet, store, "-o", "json")
     head = json.loads(said)["head"]
     [figures] = head["placements"].values()
@@ -423,7 +435,7 @@ def test_gaps_are_told_and_expire_scores(fleet: Path) -> None:
 
 def test_the_token_and_headers_go_to_the_store(tmp_path: Path, fleet: Path) -> None:
     (tmp_path / "token").write_text("s3cret-token\n")
-    with Store(scores=SCORES, token="s3cret-token") as store:
+    with FakeMetricStore(scores=SCORES, token="s3cret-token") as store:
         given = ("--token-file", tmp_path / "token", "--header", "X-Scope-OrgID: team")
         done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, *given)
         assert done.returncode == 0, done.stderr
@@ -446,7 +458,7 @@ def test_the_token_and_headers_go_to_the_store(tmp_path: Path, fleet: Path) -> N
     ids=map(str, range(6)),
 )
 def test_a_token_file_that_cannot_be_sent_is_refused_and_not_repeated(
-    tmp_path: Path, fleet: Path, store: Store, content: bytes, told: str
+    tmp_path: Path, fleet: Path, store: FakeMetricStore, content: bytes, told: str
 ) -> None:
     token = tmp_path / "token"
     token.write_bytes(content)
@@ -459,7 +471,7 @@ def test_a_token_file_that_cannot_be_sent_is_refused_and_not_repeated(
 
 def test_a_byte_order_mark_is_no_part_of_a_token(tmp_path: Path, fleet: Path) -> None:
     (tmp_path / "token").write_bytes(b"\xef\xbb\xbfs3cret-token\r\n")
-    with Store(scores=SCORES, token="s3cret-token") as store:
+    with FakeMetricStore(scores=SCORES, token="s3cret-token") as store:
         _said(fleet, store, "--token-file", str(tmp_path / "token"))
 
 
@@ -478,7 +490,7 @@ def test_a_byte_order_mark_is_no_part_of_a_token(tmp_path: Path, fleet: Path) ->
     ],
 )
 def test_a_header_that_cannot_be_sent_is_refused_and_not_repeated(
-    fleet: Path, store: Store, header: str, told: str
+    fleet: Path, store: FakeMetricStore, header: str, told: str
 ) -> None:
     done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--header", header)
     assert done.returncode == 2, done.stdout + done.stderr
@@ -520,7 +532,7 @@ def test_the_store_gets_what_its_source_names_in_the_repository(tmp_path: Path) 
     ):
         (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / name / key).write_text(text)
-    logins, store = PageServer(), Store(scores=SCORES, token="issued-s3cret")
+    logins, store = ConfigPageServer(), FakeMetricStore(scores=SCORES, token="issued-s3cret")
     logins.serve_tls(servers.server(tmp_path / "logins"))
     store.serve_tls(servers.server(tmp_path / "store", client_authority=clients))
     logins.pages["/token"] = says(access_token="issued-s3cret", token_type="Bearer", expires_in=600)
@@ -565,7 +577,7 @@ def test_the_base_says_which_hosts_may_see_a_token(tmp_path: Path, base_allows: 
     closed = settings.read_text()
     allowed = closed.replace("spec:\n", "spec:\n  allowedTokenHosts: [127.0.0.1]\n", 1)
     scorer = fleet / "scorers" / "idle.yaml"
-    with Store(scores=SCORES, token="s3cret") as store:
+    with FakeMetricStore(scores=SCORES, token="s3cret") as store:
         store.serve_tls(servers.server(tmp_path / "store"))
         ca = "caConfigMapRef: {name: ca, key: ca.crt}"
         auth = f"auth: {{tokenSecretRef: {{name: reader, key: token}}, {ca}}}"
@@ -605,7 +617,7 @@ def test_the_base_says_which_hosts_may_see_a_token(tmp_path: Path, base_allows: 
 def test_a_store_without_an_answer_is_told(
     fleet: Path, answer: bytes, status: int, told: str
 ) -> None:
-    with Store(scores={}, answer=answer, status=status) as store:
+    with FakeMetricStore(scores={}, answer=answer, status=status) as store:
         done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
     assert done.returncode == 1
     assert told in done.stderr
@@ -708,7 +720,7 @@ def test_a_file_of_which_nothing_is_used_is_an_error(
 
 
 def test_a_history_that_is_too_large_is_refused_before_the_first_request(
-    fleet: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+    fleet: Path, store: FakeMetricStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gitops_dsf.metricstore.client.MAX_SAMPLES", 2 * (DAY // 60 + 1))
     assert "72 moves" in _said(fleet, store)
@@ -773,7 +785,7 @@ def test_a_young_store_is_used_from_its_first_score(fleet: Path) -> None:
     scores = _since(begins, eu=_steady, us=_noisy) | {
         ("idle", "us"): lambda at: _noisy(at) if at >= begins + 2.5 * 3600 else None
     }
-    with Store(scores=scores) as store:
+    with FakeMetricStore(scores=scores) as store:
         for span in (SPAN, ("--days", "3", "--to", SPAN[-1]), ("--to", SPAN[-1])):
             told = _formats(fleet, store, span=span)
             said = told.text
@@ -989,7 +1001,7 @@ def test_both_revisions_are_compared_over_one_span(fleet: Path, begins: float, s
     (fleet / "scorers" / "calm.yaml").write_text(SECOND)
     _commit(fleet)
     _edit(fleet, "scores: [", "scores: [{scorer: calm, weight: 1}, ")
-    with Store(scores=scores) as store:
+    with FakeMetricStore(scores=scores) as store:
         said = _said(fleet, store, "--base", "main")
     assert said.startswith(span), said
     if begins < 0.9:
@@ -1000,7 +1012,7 @@ def test_both_revisions_are_compared_over_one_span(fleet: Path, begins: float, s
         told = "calm begins only at 2026-06-01T22:48:00Z; --from 2026-06-01T22:48:00Z decides"
         assert told in said
     since = ("--from", "2026-06-01T22:48:00Z", "--to", SPAN[-1])
-    with Store(scores=scores) as store:
+    with FakeMetricStore(scores=scores) as store:
         said = _said(fleet, store, "--base", "main", span=since)
     assert "0 moves, as before" in said
     assert "before that" not in said
@@ -1019,27 +1031,31 @@ def test_both_revisions_are_compared_over_one_span(fleet: Path, begins: float, s
         (["--placement", "nobody", "--scores", "nowhere"], "there is no Placement nobody"),
     ],
 )
-def test_wrong_usage_is_told(fleet: Path, store: Store, words: list[str], told: str) -> None:
+def test_wrong_usage_is_told(
+    fleet: Path, store: FakeMetricStore, words: list[str], told: str
+) -> None:
     done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *words)
     assert done.returncode == 2, done.stderr
     assert told in done.stderr.replace("\n", " ")
 
 
-def test_series_without_the_label_of_the_cluster_are_told(fleet: Path, store: Store) -> None:
+def test_series_without_the_label_of_the_cluster_are_told(
+    fleet: Path, store: FakeMetricStore
+) -> None:
     said = _said(fleet, store, "--cluster-label", "cluster_name")
     told = "no series of idle has the label cluster_name; --cluster-label names another one"
     assert said.count(told) == 1
 
 
 def test_a_time_limit_leaves_out_what_the_store_does_not_answer(fleet: Path) -> None:
-    with Store(scores=SCORES, hangs=True) as store:
+    with FakeMetricStore(scores=SCORES, hangs=True) as store:
         said = _said(fleet, store, "--time-limit", "2")
     assert "no Placement ranks by scores whose past is known" in said
     assert "argocd/portal: the time limit was over before the history of idle was read" in said
 
 
 def test_without_history_nothing_is_decided(fleet: Path) -> None:
-    with Store(scores={}) as store:
+    with FakeMetricStore(scores={}) as store:
         said = _said(fleet, store)
     assert "idle has gaps on 2 clusters: eu 100 %, us 100 % of the points are missing" in said
     assert "argocd/portal: the history has no result of idle in this time" in said

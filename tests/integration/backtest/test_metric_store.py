@@ -8,7 +8,7 @@ import pytest
 from gitops_dsf.backtest.rawscores import query_of
 from gitops_dsf.metricstore import client
 from gitops_dsf.metricstore.errors import StoreError
-from tests.support.metricstore import Store, Value
+from tests.support.metricstore import FakeMetricStore, Value
 
 SCORES: dict[tuple[str, str], Value] = {("idle", name): lambda _at: 50.0 for name in ("eu", "us")}
 
@@ -24,7 +24,7 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return given
 
 
-def _read(store: Store, *, count: int = 2000) -> list[int]:
+def _read(store: FakeMetricStore, *, count: int = 2000) -> list[int]:
     """Reads a history. Returns how many points are done after each page."""
 
     async def read() -> list[int]:
@@ -39,7 +39,7 @@ def _read(store: Store, *, count: int = 2000) -> list[int]:
 
 def test_pages_have_a_bounded_number_of_samples(limit: Callable[..., None]) -> None:
     limit(PAGE_SAMPLES=1000)
-    with Store(scores=SCORES) as store:
+    with FakeMetricStore(scores=SCORES) as store:
         seen = _read(store)
     assert seen == [500, 1000, 1500, 2000]
 
@@ -47,7 +47,7 @@ def test_pages_have_a_bounded_number_of_samples(limit: Callable[..., None]) -> N
 def test_a_history_with_too_many_samples_ends_with_what_to_do(limit: Callable[..., None]) -> None:
     limit(PAGE_SAMPLES=1000, MAX_SAMPLES=1500)
     told = "the history has more than 1,500 samples; ask for a shorter time or for one application"
-    with Store(scores=SCORES) as store, pytest.raises(StoreError, match=told):
+    with FakeMetricStore(scores=SCORES) as store, pytest.raises(StoreError, match=told):
         _read(store)
     assert len(store.asked) == 2, "it ends when the limit is passed"
 
@@ -56,7 +56,7 @@ def test_an_answer_that_is_too_large_is_asked_for_in_smaller_pages(
     limit: Callable[..., None],
 ) -> None:
     limit(ANSWER_BYTES=8000)
-    with Store(scores=SCORES) as store:
+    with FakeMetricStore(scores=SCORES) as store:
         seen = _read(store, count=500)
     assert seen[-1] == 500
     assert len(store.asked) > 4
@@ -65,7 +65,7 @@ def test_an_answer_that_is_too_large_is_asked_for_in_smaller_pages(
 def test_a_store_that_does_not_answer_is_told(limit: Callable[..., None]) -> None:
     limit(SECONDS=0.05)
     with (
-        Store(scores=SCORES, hangs=True) as store,
+        FakeMetricStore(scores=SCORES, hangs=True) as store,
         pytest.raises(StoreError, match=r"127\.0\.0\.1"),
     ):
         _read(store)

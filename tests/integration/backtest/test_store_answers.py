@@ -12,22 +12,28 @@ import pytest
 
 from gitops_dsf.metricstore.client import OpenStore
 from gitops_dsf.metricstore.errors import StoreError
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen, prometheus_error
+from tests.support.agent.http import (
+    HttpFake,
+    PeerFault,
+    RecordedRequest,
+    SentReply,
+    prometheus_error,
+)
 
-Answer = Reply | Fault
+Answer = SentReply | PeerFault
 START, STEP = 1_780_272_000, 60
 
 
-def _points(seen: Seen) -> int:
+def _points(seen: RecordedRequest) -> int:
     asked = seen.form or seen.query
     return round((float(asked["end"]) - float(asked["start"])) / float(asked["step"])) + 1
 
 
-def _good(seen: Seen) -> Reply:
+def _good(seen: RecordedRequest) -> SentReply:
     asked = seen.form or seen.query
     values = [[float(asked["start"]) + number * STEP, "7"] for number in range(_points(seen))]
     row = {"metric": {"cluster": "eu"}, "values": values}
-    return Reply.of({"status": "success", "data": {"resultType": "matrix", "result": [row]}})
+    return SentReply.of({"status": "success", "data": {"resultType": "matrix", "result": [row]}})
 
 
 async def _samples(url: str, *, query: str = "up", count: int = 100) -> list[float]:
@@ -37,7 +43,7 @@ async def _samples(url: str, *, query: str = "up", count: int = 100) -> list[flo
     return [value for page in pages for row in page.answer.series for value in row.values.tolist()]
 
 
-def _first(*answers: Answer) -> Callable[[Seen], Answer]:
+def _first(*answers: Answer) -> Callable[[RecordedRequest], Answer]:
     """These answers, and then good ones."""
     left = list(answers)
     return lambda seen: left.pop(0) if left else _good(seen)
@@ -46,8 +52,8 @@ def _first(*answers: Answer) -> Callable[[Seen], Answer]:
 @pytest.mark.parametrize(
     ("answer", "least", "most"),
     [
-        (Reply(status=429, headers={"Retry-After": "7"}), 7, 8),
-        (Reply(status=503, headers={"Retry-After": "20"}, body=b"starting"), 20, 21),
+        (SentReply(status=429, headers={"Retry-After": "7"}), 7, 8),
+        (SentReply(status=503, headers={"Retry-After": "20"}, body=b"starting"), 20, 21),
         (
             prometheus_error("too_many_requests", "too many outstanding requests", status=429),
             0.5,
@@ -57,7 +63,7 @@ def _first(*answers: Answer) -> Callable[[Seen], Answer]:
     ids=["retry-after", "503", "without-header"],
 )
 async def test_a_busy_store_is_asked_again_after_the_time_that_it_wants(
-    answer: Reply, least: float, most: float
+    answer: SentReply, least: float, most: float
 ) -> None:
     async with HttpFake(_first(answer, answer)) as store:
         assert await _samples(store.url) == [7] * 100
@@ -78,7 +84,9 @@ async def test_a_store_that_stays_busy_ends_the_backtest_with_what_it_said() -> 
 
 
 async def test_a_store_that_wants_a_long_wait_is_not_waited_for() -> None:
-    async with HttpFake(lambda _seen: Reply(status=429, headers={"Retry-After": "1800"})) as store:
+    async with HttpFake(
+        lambda _seen: SentReply(status=429, headers={"Retry-After": "1800"})
+    ) as store:
         with pytest.raises(StoreError, match="answered 429 and asks to wait 1800 s"):
             await _samples(store.url)
     assert len(store.seen) == 1
@@ -89,11 +97,11 @@ LONG = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(2
 
 @pytest.mark.parametrize("query", ["up", LONG], ids=["short", "long"])
 async def test_a_store_behind_a_proxy_that_takes_no_post_is_asked_with_get(query: str) -> None:
-    def source(seen: Seen) -> Answer:
+    def source(seen: RecordedRequest) -> Answer:
         return (
             _good(seen)
             if seen.method == "GET"
-            else Reply(status=405, headers={"Allow": "GET, HEAD"})
+            else SentReply(status=405, headers={"Allow": "GET, HEAD"})
         )
 
     async with HttpFake(source) as store:
@@ -134,7 +142,7 @@ async def test_a_long_query_is_posted() -> None:
 
 async def test_where_a_redirect_points_to_is_told() -> None:
     target = "https://thanos.example.com/api/v1/query_range?token=s3cret"
-    async with HttpFake(lambda _seen: Reply(status=302, headers={"Location": target})) as store:
+    async with HttpFake(lambda _seen: SentReply(status=302, headers={"Location": target})) as store:
         with pytest.raises(StoreError) as caught:
             await _samples(store.url)
     assert "answered 302 and points to https://thanos.example.com/api/v1/query_range;" in str(
@@ -165,20 +173,20 @@ SMALLER = {
     "mimir": prometheus_error(
         "bad_data", "the query time range exceeds the limit (query length: 33h)"
     ),
-    "spaced": Reply(
+    "spaced": SentReply(
         status=400, body=b'{ "status" : "error", "errorType": "x", "error": "too many samples" }'
     ),
-    "not-json": Reply(
+    "not-json": SentReply(
         status=400, body=b"expanding series: the query hit the max number of chunks limit"
     ),
-    "gateway": Reply(status=504, body=b"<html>gateway timeout</html>"),
-    "nginx": Reply(status=413, body=b"<html>too large</html>"),
+    "gateway": SentReply(status=504, body=b"<html>gateway timeout</html>"),
+    "nginx": SentReply(status=413, body=b"<html>too large</html>"),
 }
 
 
 @pytest.mark.parametrize("name", SMALLER)
 async def test_a_range_that_is_refused_as_too_large_is_asked_for_in_parts(name: str) -> None:
-    def source(seen: Seen) -> Answer:
+    def source(seen: RecordedRequest) -> Answer:
         return SMALLER[name] if _points(seen) > 40 else _good(seen)
 
     async with HttpFake(source) as store:
@@ -195,13 +203,13 @@ async def test_a_query_that_is_wrong_is_asked_once() -> None:
 
 async def test_no_result_is_no_series() -> None:
     empty = {"status": "success", "data": {"resultType": "matrix", "result": None}}
-    async with HttpFake(lambda _seen: Reply.of(empty)) as store:
+    async with HttpFake(lambda _seen: SentReply.of(empty)) as store:
         assert await _samples(store.url) == []
 
 
 async def test_an_answer_may_begin_with_a_byte_order_mark() -> None:
-    def marked(seen: Seen) -> Reply:
-        return Reply(body=b"\xef\xbb\xbf" + _good(seen).body)
+    def marked(seen: RecordedRequest) -> SentReply:
+        return SentReply(body=b"\xef\xbb\xbf" + _good(seen).body)
 
     async with HttpFake(marked) as store:
         assert await _samples(store.url) == [7] * 100
@@ -214,5 +222,5 @@ async def test_the_last_of_two_samples_of_one_time_counts() -> None:
     body = json.dumps(
         {"status": "success", "data": {"resultType": "matrix", "result": [row]}}
     ).encode()
-    async with HttpFake(lambda _seen: Reply(body=body)) as store:
+    async with HttpFake(lambda _seen: SentReply(body=body)) as store:
         assert await _samples(store.url, count=2) == [2, 4]

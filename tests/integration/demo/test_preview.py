@@ -21,7 +21,7 @@ from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import summarise
 from tests.integration.preview.gitfleet import save
-from tests.support.agent.published import PublishedScores, Result
+from tests.support.agent.published import PublishedResult, PublishedScores
 from tests.support.commandline import gitops_dsf
 
 SEEN = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
@@ -58,7 +58,7 @@ def run_agents(hub: Mapping[str, PublishedScores], repository: FleetClone, *, no
     scorers = checked(repository).scorer_by_name
     for cluster, raw_scores in RAW.items():
         for name, raw in raw_scores.items():
-            hub[cluster].cycle(summarise(scorers[name]), [Result(raw)], now=now)
+            hub[cluster].cycle(summarise(scorers[name]), [PublishedResult(raw)], now=now)
 
 
 def state_of(

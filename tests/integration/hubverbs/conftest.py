@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.apiserver import ApiServer, serving
+from tests.support.apiserver import FakeApiServer, serving
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import Object, fleet, hub_with
 
-Serve = Callable[..., ApiServer]
+Serve = Callable[..., FakeApiServer]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -21,7 +21,7 @@ def serve() -> Iterator[Serve]:
     """Serves these objects (a small fleet of this moment without) until the test ends."""
     with ExitStack() as stack:
 
-        def start(objects: list[Object] | None = None, **more: object) -> ApiServer:
+        def start(objects: list[Object] | None = None, **more: object) -> FakeApiServer:
             hub = hub_with(fleet(now=datetime.now(UTC)) if objects is None else objects, **more)
             return stack.enter_context(serving(hub))
 
@@ -32,7 +32,7 @@ def serve() -> Iterator[Serve]:
 def run(tmp_path: Path) -> Run:
     """Runs a verb on a hub."""
 
-    def verb(hub: ApiServer, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    def verb(hub: FakeApiServer, *arguments: str) -> "subprocess.CompletedProcess[str]":
         kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
         return gitops_dsf(*arguments, "--context", "hub", "--kubeconfig", kubeconfig)
 

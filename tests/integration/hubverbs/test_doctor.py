@@ -15,8 +15,8 @@ from gitops_dsf.hub.resources import CLUSTERS
 from gitops_dsf.hubreader.hub import HubClient, whole
 from gitops_dsf.views.doctor.examine import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
-from tests.support.agent.http import Answer, Fault, Seen
-from tests.support.apiserver import ApiServer, serving
+from tests.support.agent.http import Answer, PeerFault, RecordedRequest
+from tests.support.apiserver import FakeApiServer, serving
 from tests.support.hubobjects import ARGOCD, PATHS, by_path, cluster, fleet, global_set, meta
 
 SECRETS = "/api/v1/secrets"
@@ -34,18 +34,18 @@ COLLECTIONS = (
 
 
 @pytest.fixture
-def bare(serve: Serve) -> ApiServer:
+def bare(serve: Serve) -> FakeApiServer:
     """A hub that serves every kind and holds the small fleet without anything around it."""
     return with_every_kind(serve())
 
 
-def with_every_kind(hub: ApiServer) -> ApiServer:
+def with_every_kind(hub: FakeApiServer) -> FakeApiServer:
     for path in COLLECTIONS:
         hub.serve(path)
     return hub
 
 
-def without_ours(hub: ApiServer) -> ApiServer:
+def without_ours(hub: FakeApiServer) -> FakeApiServer:
     """Does not serve our kinds."""
     hub.served -= {path for path in hub.served if path.startswith("/apis/dynamic-scoring.")}
     return hub
@@ -81,7 +81,7 @@ def test_a_kubeconfig_that_is_none_is_told(
     assert said.out == ""
 
 
-def test_errors_end_with_1_and_every_fix_names_the_hub(bare: ApiServer, run: Run) -> None:
+def test_errors_end_with_1_and_every_fix_names_the_hub(bare: FakeApiServer, run: Run) -> None:
     ran = run(without_ours(bare), "doctor")
     assert (ran.returncode, ran.stderr) == (1, "")
     assert ran.stdout.count("our CRDs are not there") == 1
@@ -102,12 +102,12 @@ def test_a_hub_without_anything_of_ours_is_one_line(serve: Serve, run: Run) -> N
     assert summary == "1 check: 1 error, 0 warnings, 0 unknown"
 
 
-class Silent(ApiServer):
+class Silent(FakeApiServer):
     """Answers when its client has reported that it waits."""
 
     reported = threading.Event()
 
-    def answered(self, seen: Seen) -> Answer:
+    def answered(self, seen: RecordedRequest) -> Answer:
         assert self.reported.wait(120), "the client reported nothing"
         return super().answered(seen)
 
@@ -147,7 +147,7 @@ def test_warnings_count_only_when_asked(serve: Serve, run: Run) -> None:
     assert run(hub, "doctor", "--strict").returncode == 1
 
 
-def test_of_secrets_only_metadata_is_ever_asked_for(bare: ApiServer, run: Run) -> None:
+def test_of_secrets_only_metadata_is_ever_asked_for(bare: FakeApiServer, run: Run) -> None:
     labels = {"argocd.argoproj.io/secret-type": "cluster"}
     secret = {
         "metadata": meta("cluster-cluster1", ARGOCD, labels=labels),
@@ -163,14 +163,14 @@ def test_of_secrets_only_metadata_is_ever_asked_for(bare: ApiServer, run: Run) -
 
 def test_a_hub_that_is_away_is_a_message(serve: Serve, run: Run) -> None:
     hub = serve()
-    hub.before = lambda _seen: Fault()
+    hub.before = lambda _seen: PeerFault()
     ran = run(hub, "doctor")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "does not answer" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
-def test_namespaces_can_be_others(bare: ApiServer, run: Run) -> None:
+def test_namespaces_can_be_others(bare: FakeApiServer, run: Run) -> None:
     run(bare, "doctor", "--hub-namespace", "scoring", "--argocd-namespace", "openshift-gitops")
     paths = {request.partition("?")[0] for request in bare.requests}
     assert any("/namespaces/scoring/dynamicscorers" in path for path in paths)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.integration.hubverbs.test_doctor import with_every_kind
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FakeApiServer
 from tests.support.hubobjects import Object, binding, decision, fleet, meta, placement
 
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
@@ -35,7 +35,7 @@ def ordering() -> list[Object]:
 
 
 @pytest.fixture
-def hub(serve: Serve) -> ApiServer:
+def hub(serve: Serve) -> FakeApiServer:
     """A hub with Kueue, as its manifests install it, and a list that the reconciler wrote."""
     hub = with_every_kind(serve([*fleet(now=datetime.now(UTC)), *ordering()]))
     labels = {"app.kubernetes.io/name": "kueue", "control-plane": "controller-manager"}
@@ -83,7 +83,7 @@ def hub(serve: Serve) -> ApiServer:
     return hub
 
 
-def test_doctor_reads_the_configuration_of_kueue(hub: ApiServer, run: Run) -> None:
+def test_doctor_reads_the_configuration_of_kueue(hub: FakeApiServer, run: Run) -> None:
     """It is YAML in a ConfigMap, and the version is in the image."""
     findings = json.loads(run(hub, "doctor", "-o", "json").stdout)["findings"]
     said = {item["check"]: item["message"] for item in findings}
@@ -96,7 +96,7 @@ def test_doctor_reads_the_configuration_of_kueue(hub: ApiServer, run: Run) -> No
     )
 
 
-def test_status_shows_the_list(hub: ApiServer, run: Run) -> None:
+def test_status_shows_the_list(hub: FakeApiServer, run: Run) -> None:
     """As it is on the hub."""
     shown = run(hub, "status", "--placement", "gpu-jobs").stdout
     assert "\n    jobs of gpu-jobs go to cluster2 (81.5), then cluster1 (70)\n" in shown

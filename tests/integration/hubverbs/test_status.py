@@ -11,7 +11,7 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from tests.integration.hubverbs.conftest import Run, Serve
-from tests.support.apiserver import TOKEN, ApiServer
+from tests.support.apiserver import TOKEN, FakeApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import (
     HUB,
@@ -255,7 +255,7 @@ def test_holes_are_named_and_the_rest_is_shown(serve: Serve, run: Run) -> None:
 def test_refused_credentials_and_a_hub_that_is_not_there(
     serve: Serve, run: Run, tmp_path: Path
 ) -> None:
-    nobody = ApiServer(port=1)
+    nobody = FakeApiServer(port=1)
     assert "does not answer" in run(nobody, "status").stderr
     other = serve()
     kubeconfig = other.kubeconfig(tmp_path / "other")

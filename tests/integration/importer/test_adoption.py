@@ -7,7 +7,7 @@ import pytest
 
 from tests.hub.controlplane.gitrepository import git
 from tests.support import adoption
-from tests.support.apiserver import ApiServer, serving
+from tests.support.apiserver import FakeApiServer, serving
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import cluster_set, managed_cluster, printed
 
@@ -135,7 +135,7 @@ def listed(item: dict[str, Any]) -> dict[str, Any]:
 
 def test_from_a_hub(fleet: Path, tmp_path: Path) -> None:
     """Without --adopt they are not asked for: nobody needs the right to read them."""
-    with serving(ApiServer(serves={})) as hub:
+    with serving(FakeApiServer(serves={})) as hub:
         words = ("import", "--context", "hub", "--kubeconfig", hub.kubeconfig(tmp_path / "config"))
         hub.serve(f"/apis/{OCM}/v1/managedclusters", listed(managed_cluster("ber-1")))
         hub.serve(f"/apis/{OCM}/v1beta2/managedclustersets", listed(cluster_set("fleet")))
@@ -164,7 +164,7 @@ def test_scores_of_other_add_ons_from_a_hub(tmp_path: Path) -> None:
     preference = score("cluster1", 10)
     preference["metadata"]["name"] = "site-preference"
     preference["status"]["scores"][0]["name"] = "preference"
-    with serving(ApiServer(serves={})) as hub:
+    with serving(FakeApiServer(serves={})) as hub:
         hub.serve(f"/apis/{OCM}/v1/managedclusters", listed(managed_cluster("ber-1")))
         hub.serve(f"/apis/{OCM}/v1beta2/managedclustersets", listed(cluster_set("fleet")))
         [placement, application_set] = adoption.case("failover-by-score")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gitops_dsf.cli.scaffold import scaffold
-from tests.support.apiserver import ApiServer, serving
+from tests.support.apiserver import FakeApiServer, serving
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import managed_cluster
 
@@ -25,9 +25,9 @@ def fleet(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hub() -> Iterator[ApiServer]:
+def hub() -> Iterator[FakeApiServer]:
     """It has a cluster, and no Argo CD."""
-    with serving(ApiServer(serves={})) as server:
+    with serving(FakeApiServer(serves={})) as server:
         server.serve(f"{CLUSTERS}/v1/managedclusters", managed_cluster("ber-1"))
         server.serve(f"{CLUSTERS}/v1beta2/managedclustersets")
         server.serve(DEPLOYMENTS)
@@ -61,12 +61,12 @@ def settings(fleet: Path) -> dict[str, Any]:
     return section
 
 
-def words(hub: ApiServer, tmp_path: Path, *more: str) -> tuple[str, ...]:
+def words(hub: FakeApiServer, tmp_path: Path, *more: str) -> tuple[str, ...]:
     return ("import", "--context", "hub", "--kubeconfig", hub.kubeconfig(tmp_path / "k"), *more)
 
 
 def test_import_finds_openshift_gitops_and_says_why(
-    fleet: Path, hub: ApiServer, tmp_path: Path
+    fleet: Path, hub: FakeApiServer, tmp_path: Path
 ) -> None:
     namespace = "openshift-gitops"
     hub.serve(DEPLOYMENTS, *argocd_in(namespace, "openshift-gitops-"))
@@ -113,7 +113,7 @@ def test_import_finds_openshift_gitops_and_says_why(
 
 
 def test_a_gitopscluster_names_an_argocd_of_another_namespace(
-    fleet: Path, hub: ApiServer, tmp_path: Path
+    fleet: Path, hub: FakeApiServer, tmp_path: Path
 ) -> None:
     hub.serve(DEPLOYMENTS, *argocd_in("team-gitops", "team-"))
     importer = {
@@ -129,7 +129,7 @@ def test_a_gitopscluster_names_an_argocd_of_another_namespace(
 
 
 def test_an_argocd_where_the_settings_say_stays(
-    fleet: Path, hub: ApiServer, tmp_path: Path
+    fleet: Path, hub: FakeApiServer, tmp_path: Path
 ) -> None:
     """Also beside OpenShift's."""
     both = (*argocd_in("openshift-gitops", "openshift-gitops-"), *argocd_in("argocd"))
@@ -139,7 +139,7 @@ def test_an_argocd_where_the_settings_say_stays(
     assert settings(fleet) == {"namespace": "argocd"}
 
 
-def test_readers_that_people_wrote_stay(fleet: Path, hub: ApiServer, tmp_path: Path) -> None:
+def test_readers_that_people_wrote_stay(fleet: Path, hub: FakeApiServer, tmp_path: Path) -> None:
     file = fleet / "gitops-dsf.yaml"
     text = file.read_text(encoding="utf-8")
     mine = "    namespace: argocd\n    decisionReaders: [mine]\n"
@@ -149,13 +149,15 @@ def test_readers_that_people_wrote_stay(fleet: Path, hub: ApiServer, tmp_path: P
     assert settings(fleet) == {"namespace": "openshift-gitops", "decisionReaders": ["mine"]}
 
 
-def test_a_hub_without_argocd_changes_nothing(fleet: Path, hub: ApiServer, tmp_path: Path) -> None:
+def test_a_hub_without_argocd_changes_nothing(
+    fleet: Path, hub: FakeApiServer, tmp_path: Path
+) -> None:
     done = gitops_dsf(*words(hub, tmp_path), cwd=fleet)
     assert done.returncode == 0, done.stderr
     assert settings(fleet) == {"namespace": "argocd"}
 
 
-def test_what_may_not_be_read_is_said(fleet: Path, hub: ApiServer, tmp_path: Path) -> None:
+def test_what_may_not_be_read_is_said(fleet: Path, hub: FakeApiServer, tmp_path: Path) -> None:
     hub.refused = {DEPLOYMENTS: 403}
     done = gitops_dsf(*words(hub, tmp_path), cwd=fleet)
     assert done.returncode == 0, done.stderr
@@ -165,7 +167,7 @@ def test_what_may_not_be_read_is_said(fleet: Path, hub: ApiServer, tmp_path: Pat
     )
 
 
-def test_init_with_a_context_writes_it_into_a_new_fleet(hub: ApiServer, tmp_path: Path) -> None:
+def test_init_with_a_context_writes_it_into_a_new_fleet(hub: FakeApiServer, tmp_path: Path) -> None:
     hub.serve(DEPLOYMENTS, *argocd_in("openshift-gitops", "openshift-gitops-"))
     kubeconfig = hub.kubeconfig(tmp_path / "k")
     done = gitops_dsf(

@@ -10,7 +10,7 @@ import yaml
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.schema.crd import crds
 from tests.support import upstream
-from tests.support.apiserver import ApiServer, serving
+from tests.support.apiserver import FakeApiServer, serving
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import managed_cluster
 
@@ -30,9 +30,9 @@ def fleet(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hub() -> Iterator[ApiServer]:
+def hub() -> Iterator[FakeApiServer]:
     """It has a cluster, and neither Argo CD nor our CRDs."""
-    with serving(ApiServer(serves={})) as server:
+    with serving(FakeApiServer(serves={})) as server:
         server.serve(f"{CLUSTERS}/v1/managedclusters", managed_cluster("ber-1"))
         server.serve(f"{CLUSTERS}/v1beta2/managedclustersets")
         server.serve(DEFINITIONS)
@@ -65,12 +65,12 @@ def delivery_of(fleet: Path) -> object:
     return yaml.safe_load(text_of(fleet))["spec"].get("delivery")
 
 
-def words(hub: ApiServer, tmp_path: Path, *more: str) -> tuple[str, ...]:
+def words(hub: FakeApiServer, tmp_path: Path, *more: str) -> tuple[str, ...]:
     return ("import", "--context", "hub", "--kubeconfig", hub.kubeconfig(tmp_path / "k"), *more)
 
 
 def test_crds_of_another_program_are_left_to_it(
-    fleet: Path, hub: ApiServer, tmp_path: Path
+    fleet: Path, hub: FakeApiServer, tmp_path: Path
 ) -> None:
     hub.serve(DEFINITIONS, foreign_definition())
     before = text_of(fleet)
@@ -97,7 +97,7 @@ def test_crds_of_another_program_are_left_to_it(
 
 @pytest.mark.parametrize("is_installed", [False, True], ids=["no CRD", "our CRD"])
 def test_a_hub_without_crds_or_with_ours_changes_nothing(
-    fleet: Path, hub: ApiServer, tmp_path: Path, is_installed: bool
+    fleet: Path, hub: FakeApiServer, tmp_path: Path, is_installed: bool
 ) -> None:
     if is_installed:
         hub.serve(DEFINITIONS, *crds())
@@ -109,7 +109,7 @@ def test_a_hub_without_crds_or_with_ours_changes_nothing(
 
 
 def test_what_people_wrote_stays_and_they_are_told(
-    fleet: Path, hub: ApiServer, tmp_path: Path
+    fleet: Path, hub: FakeApiServer, tmp_path: Path
 ) -> None:
     hub.serve(DEFINITIONS, foreign_definition())
     with_delivery(fleet, "{crds: Rendered}  # ours")
@@ -123,7 +123,7 @@ def test_what_people_wrote_stays_and_they_are_told(
     )
 
 
-def test_other_fields_of_delivery_stay(fleet: Path, hub: ApiServer, tmp_path: Path) -> None:
+def test_other_fields_of_delivery_stay(fleet: Path, hub: FakeApiServer, tmp_path: Path) -> None:
     hub.serve(DEFINITIONS, foreign_definition())
     with_delivery(fleet, "\n    mode: ManifestWork  # since March")
     assert gitops_dsf(*words(hub, tmp_path), cwd=fleet).returncode == 0
@@ -132,7 +132,7 @@ def test_other_fields_of_delivery_stay(fleet: Path, hub: ApiServer, tmp_path: Pa
 
 
 def test_nothing_is_written_where_upstream_delivers(
-    fleet: Path, hub: ApiServer, tmp_path: Path
+    fleet: Path, hub: FakeApiServer, tmp_path: Path
 ) -> None:
     """With UpstreamController no CRDs are rendered, so the field has no effect."""
     hub.serve(DEFINITIONS, foreign_definition())
@@ -144,7 +144,7 @@ def test_nothing_is_written_where_upstream_delivers(
 
 @pytest.mark.parametrize("field", ["delivery", "argocd"])
 def test_settings_of_another_shape_are_reported_by_what_reads_the_repository(
-    fleet: Path, hub: ApiServer, tmp_path: Path, field: str
+    fleet: Path, hub: FakeApiServer, tmp_path: Path, field: str
 ) -> None:
     """There is no section to write into, and no traceback."""
     hub.serve(DEFINITIONS, foreign_definition())
@@ -164,7 +164,7 @@ def test_settings_of_another_shape_are_reported_by_what_reads_the_repository(
 
 
 def test_what_may_not_be_read_is_said_and_the_rest_is_imported(
-    fleet: Path, hub: ApiServer, tmp_path: Path
+    fleet: Path, hub: FakeApiServer, tmp_path: Path
 ) -> None:
     hub.refused = {DEFINITIONS: 403}
     done = gitops_dsf(*words(hub, tmp_path), cwd=fleet)
@@ -177,7 +177,7 @@ def test_what_may_not_be_read_is_said_and_the_rest_is_imported(
     assert delivery_of(fleet) is None
 
 
-def test_init_with_a_context_writes_it_into_a_new_fleet(hub: ApiServer, tmp_path: Path) -> None:
+def test_init_with_a_context_writes_it_into_a_new_fleet(hub: FakeApiServer, tmp_path: Path) -> None:
     hub.serve(DEFINITIONS, foreign_definition())
     kubeconfig = hub.kubeconfig(tmp_path / "k")
     done = gitops_dsf(

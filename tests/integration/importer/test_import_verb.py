@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
-from tests.support.apiserver import ApiServer, serving
+from tests.support.apiserver import FakeApiServer, serving
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import cluster_set, dynamic_scorer, managed_cluster, printed
 
@@ -152,9 +152,9 @@ def test_what_cannot_be_done_is_said(
 
 
 @pytest.fixture
-def hub() -> Iterator[ApiServer]:
+def hub() -> Iterator[FakeApiServer]:
     """It pages its lists two by two, leaves kinds out of items, and has no CRD of ours."""
-    with serving(ApiServer(serves={}, page=2)) as server:
+    with serving(FakeApiServer(serves={}, page=2)) as server:
         yield server
 
 
@@ -162,7 +162,7 @@ def listed(item: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in item.items() if key not in {"apiVersion", "kind"}}
 
 
-def test_from_a_hub_without_our_crds(fleet: Path, hub: ApiServer, tmp_path: Path) -> None:
+def test_from_a_hub_without_our_crds(fleet: Path, hub: FakeApiServer, tmp_path: Path) -> None:
     words = ("import", "--context", "hub", "--kubeconfig", hub.kubeconfig(tmp_path / "kubeconfig"))
     group = "/apis/cluster.open-cluster-management.io"
     hub.serve(
@@ -185,7 +185,7 @@ def test_from_a_hub_without_our_crds(fleet: Path, hub: ApiServer, tmp_path: Path
     ("context", "words"), [("hub", "this cluster is not an OCM hub"), ("nobody", "context nobody")]
 )
 def test_a_hub_that_is_none_is_said(
-    fleet: Path, hub: ApiServer, tmp_path: Path, context: str, words: str
+    fleet: Path, hub: FakeApiServer, tmp_path: Path, context: str, words: str
 ) -> None:
     kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
     done = gitops_dsf("import", "--context", context, "--kubeconfig", kubeconfig, cwd=fleet)

@@ -11,12 +11,12 @@ import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
-from tests.support.apiserver import KINDS, ApiServer, serving
+from tests.support.apiserver import KINDS, FakeApiServer, serving
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import by_path, fleet
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Serve = Callable[..., ApiServer]
+Serve = Callable[..., FakeApiServer]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def serve() -> Iterator[Serve]:
     """Serves a hub with OCM and Argo CD, and the objects of a small fleet."""
     with ExitStack() as stack:
 
-        def start(*, without: str = "") -> ApiServer:
+        def start(*, without: str = "") -> FakeApiServer:
             objects = {path: [] for path in KINDS} | by_path(fleet(now=datetime.now(UTC)))
             for group, versions in GROUPS.items():
                 for version in versions:
@@ -41,7 +41,7 @@ def serve() -> Iterator[Serve]:
             kept = {
                 path: items for path, items in objects.items() if not without or without not in path
             }
-            return stack.enter_context(serving(ApiServer(serves=kept)))
+            return stack.enter_context(serving(FakeApiServer(serves=kept)))
 
         yield start
 
@@ -68,7 +68,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     def verb(
-        hub: ApiServer, name: str, *arguments: str | Path
+        hub: FakeApiServer, name: str, *arguments: str | Path
     ) -> "subprocess.CompletedProcess[str]":
         kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
         return gitops_dsf(name, *arguments, "--context", "hub", "--kubeconfig", kubeconfig)

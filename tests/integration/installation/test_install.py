@@ -10,7 +10,7 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.views.doctor.finding import DoctorFinding, State
 from tests.integration.installation.conftest import Run, Serve
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FakeApiServer
 from tests.support.commandline import output_of
 from tests.support.hubobjects import ARGOCD, HUB
 
@@ -260,7 +260,7 @@ def test_what_was_pushed_is_installed(serve: Serve, run: Run, clone: Path) -> No
     )
 
 
-def settle(hub: ApiServer, rendered: Path, run: Run) -> None:
+def settle(hub: FakeApiServer, rendered: Path, run: Run) -> None:
     """Says what Argo CD and a reconciler would."""
     assert run(hub, "install", rendered, "--no-wait").returncode == 0
     for item in hub.items("/apis/argoproj.io/v1alpha1/applications"):

@@ -9,7 +9,7 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from tests.integration.installation.conftest import Run, Serve
-from tests.support.apiserver import KINDS, ApiServer, Target
+from tests.support.apiserver import KINDS, ApiTarget, FakeApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import ARGOCD, HUB
 
@@ -18,15 +18,17 @@ LABELS = {"app.kubernetes.io/managed-by": "gitops-dsf", "app.kubernetes.io/part-
 PATHS = {kind: path for path, kind in KINDS.items()}
 
 
-def put(hub: ApiServer, kind: str, name: str, namespace: str = ARGOCD, **metadata: Any) -> Object:
+def put(
+    hub: FakeApiServer, kind: str, name: str, namespace: str = ARGOCD, **metadata: Any
+) -> Object:
     place = {"namespace": namespace} if namespace else {}
     item: Object = {"metadata": {"name": name, **place, "labels": LABELS, **metadata}, "spec": {}}
-    hub.objects[Target.of(PATHS[kind]).plural, namespace, name] = item
+    hub.objects[ApiTarget.of(PATHS[kind]).plural, namespace, name] = item
     return item
 
 
 @pytest.fixture
-def hub(serve: Serve) -> ApiServer:
+def hub(serve: Serve) -> FakeApiServer:
     """A hub with one object of each kind of ours, and a generated Application."""
     found = serve()
     found.objects.clear()
@@ -57,7 +59,7 @@ def hub(serve: Serve) -> ApiServer:
 
 
 def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(
-    hub: ApiServer, run: Run
+    hub: FakeApiServer, run: Run
 ) -> None:
     """A dry run before it and a second run after it delete nothing."""
     told = run(hub, "uninstall", "--dry-run")
@@ -91,7 +93,7 @@ def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(
     assert "no object of gitops-dsf is on this hub" in again.stdout
 
 
-def test_placed_applications_are_deleted_on_request(hub: ApiServer, run: Run) -> None:
+def test_placed_applications_are_deleted_on_request(hub: FakeApiServer, run: Run) -> None:
     for item in hub.items(PATHS["Application"]):
         item["spec"] = {"project": "gitops-dsf"}
     told = run(hub, "uninstall", "--delete-applications", "--dry-run")
@@ -128,7 +130,7 @@ def test_placed_applications_are_deleted_on_request(hub: ApiServer, run: Run) ->
     ],
 )
 def test_what_another_program_would_bring_back_is_left_alone(
-    hub: ApiServer, run: Run, kind: str, name: str, metadata: Object, owner: str
+    hub: FakeApiServer, run: Run, kind: str, name: str, metadata: Object, owner: str
 ) -> None:
     put(hub, kind, name, "argocd", **metadata)
     done = run(hub, "uninstall")
@@ -137,7 +139,9 @@ def test_what_another_program_would_bring_back_is_left_alone(
 
 
 @pytest.mark.usefixtures("hasty")
-def test_agents_that_do_not_go_are_named_and_keep_their_rights(hub: ApiServer, run: Run) -> None:
+def test_agents_that_do_not_go_are_named_and_keep_their_rights(
+    hub: FakeApiServer, run: Run
+) -> None:
     hub.stuck = {"ManagedClusterAddOn"}
     done = run(hub, "uninstall")
     assert done.returncode == 1
@@ -147,7 +151,7 @@ def test_agents_that_do_not_go_are_named_and_keep_their_rights(hub: ApiServer, r
     assert "DELETE ClusterManagementAddOn gitops-dsf-agent" in hub.writes
 
 
-def test_what_stays_is_told_with_a_reason(hub: ApiServer, run: Run) -> None:
+def test_what_stays_is_told_with_a_reason(hub: FakeApiServer, run: Run) -> None:
     crd = "dynamicscorers.dynamic-scoring.open-cluster-management.io"
     put(hub, "CustomResourceDefinition", crd, "")
     labels = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
@@ -167,7 +171,7 @@ def test_what_stays_is_told_with_a_reason(hub: ApiServer, run: Run) -> None:
 
 
 @pytest.fixture
-def current(hub: ApiServer, tmp_path: Path) -> Path:
+def current(hub: FakeApiServer, tmp_path: Path) -> Path:
     """A kubeconfig whose current context is the hub."""
     return hub.kubeconfig(tmp_path / "current")
 
@@ -187,7 +191,7 @@ def current(hub: ApiServer, tmp_path: Path) -> Path:
     ],
 )
 def test_the_hub_namespace_stays_with_the_command_that_deletes_it_if_it_is_ours(
-    hub: ApiServer, run: Run, flags: tuple[str, ...], line: str
+    hub: FakeApiServer, run: Run, flags: tuple[str, ...], line: str
 ) -> None:
     done = run(hub, "uninstall", *flags)
     assert done.returncode == 0, done.stderr
@@ -195,7 +199,7 @@ def test_the_hub_namespace_stays_with_the_command_that_deletes_it_if_it_is_ours(
     assert ("delete namespace gitops-dsf" in done.stdout) == (not flags)
 
 
-def test_a_hub_that_was_not_named_is_left_alone(hub: ApiServer, current: Path) -> None:
+def test_a_hub_that_was_not_named_is_left_alone(hub: FakeApiServer, current: Path) -> None:
     done = gitops_dsf("uninstall", "--kubeconfig", current)
     assert (done.returncode, hub.writes) == (2, [])
     assert "uninstall needs the name of the hub: write --context hub, or --yes" in done.stderr
@@ -211,7 +215,7 @@ def test_a_hub_that_was_not_named_is_left_alone(hub: ApiServer, current: Path) -
     ("answer", "code"), [("y\n", 0), ("yes\n", 0), ("n\n", 1), ("\n", 1), ("", 1)]
 )
 def test_a_person_is_asked_for_the_current_context(
-    hub: ApiServer,
+    hub: FakeApiServer,
     current: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -225,7 +229,7 @@ def test_a_person_is_asked_for_the_current_context(
     assert bool(hub.writes) is (code == 0)
 
 
-def test_a_project_of_other_applications_stays(hub: ApiServer, run: Run) -> None:
+def test_a_project_of_other_applications_stays(hub: FakeApiServer, run: Run) -> None:
     """Argo CD neither syncs nor deletes an Application without its project."""
     other = put(hub, "Application", "by-hand", labels={})
     other["spec"] = {"project": "gitops-dsf"}
@@ -237,7 +241,7 @@ def test_a_project_of_other_applications_stays(hub: ApiServer, run: Run) -> None
     assert "AppProject argocd/gitops-dsf: Application argocd/by-hand belongs to it" in done.stdout
 
 
-def test_health_checks_in_argocd_cm_are_given_up(hub: ApiServer, run: Run) -> None:
+def test_health_checks_in_argocd_cm_are_given_up(hub: FakeApiServer, run: Run) -> None:
     applied = {"manager": "gitops-dsf", "operation": "Apply"}
     put(hub, "ConfigMap", "argocd-cm", labels={}, managedFields=[applied])
     hub.items(PATHS["ConfigMap"])[0]["data"] = {"url": "https://argocd.example.com"}
@@ -257,7 +261,7 @@ UNREACHABLE = {
 
 
 @pytest.fixture
-def moved(hub: ApiServer) -> ApiServer:
+def moved(hub: FakeApiServer) -> FakeApiServer:
     """A hub on which the reconciler has moved an application, and a maintenance has closed two
     clusters.
     """
@@ -274,12 +278,12 @@ def moved(hub: ApiServer) -> ApiServer:
     return hub
 
 
-def taints_of(hub: ApiServer) -> dict[str, Any]:
+def taints_of(hub: FakeApiServer) -> dict[str, Any]:
     clusters = hub.items(PATHS["ManagedCluster"])
     return {item["metadata"]["name"]: item["spec"].get("taints") for item in clusters}
 
 
-def test_what_the_reconciler_wrote_goes_with_it(moved: ApiServer, run: Run) -> None:
+def test_what_the_reconciler_wrote_goes_with_it(moved: FakeApiServer, run: Run) -> None:
     """Its scores have no validUntil, so OCM would count them for ever.
 
     Nobody else opens the clusters.
@@ -334,7 +338,7 @@ def test_what_the_reconciler_wrote_goes_with_it(moved: ApiServer, run: Run) -> N
     assert "no object of gitops-dsf is on this hub" in again.stdout
 
 
-def test_what_only_the_reconciler_left_is_found(moved: ApiServer, run: Run) -> None:
+def test_what_only_the_reconciler_left_is_found(moved: FakeApiServer, run: Run) -> None:
     """Another run, after one that removed what has our labels, and then failed."""
     for key in [key for key, item in moved.objects.items() if item["metadata"]["labels"]]:
         del moved.objects[key]
@@ -348,7 +352,7 @@ def test_what_only_the_reconciler_left_is_found(moved: ApiServer, run: Run) -> N
 
 
 @pytest.mark.usefixtures("hasty")
-def test_a_policy_that_is_on_its_way_out_is_waited_for(moved: ApiServer, run: Run) -> None:
+def test_a_policy_that_is_on_its_way_out_is_waited_for(moved: FakeApiServer, run: Run) -> None:
     moved.refusals["DELETE addonplacementscores"] = [403, 422, 403]
     done = run(moved, "uninstall")
     assert done.returncode == 0, done.stderr
@@ -356,7 +360,7 @@ def test_a_policy_that_is_on_its_way_out_is_waited_for(moved: ApiServer, run: Ru
 
 
 @pytest.mark.usefixtures("hasty")
-def test_scores_that_nobody_may_delete_are_named(moved: ApiServer, run: Run) -> None:
+def test_scores_that_nobody_may_delete_are_named(moved: FakeApiServer, run: Run) -> None:
     moved.refused = {f"DELETE AddOnPlacementScore {MOVES}": 403}
     done = run(moved, "uninstall")
     assert done.returncode == 1
@@ -364,7 +368,7 @@ def test_scores_that_nobody_may_delete_are_named(moved: ApiServer, run: Run) -> 
 
 
 def test_a_cluster_that_ocm_writes_meanwhile_keeps_its_other_taints(
-    moved: ApiServer, run: Run
+    moved: FakeApiServer, run: Run
 ) -> None:
     moved.refusals["PATCH managedclusters"] = [409, 409]
     done = run(moved, "uninstall")
@@ -372,7 +376,7 @@ def test_a_cluster_that_ocm_writes_meanwhile_keeps_its_other_taints(
     assert taints_of(moved)["cluster1"] == [UNREACHABLE]
 
 
-def test_the_order_of_jobs_stays(hub: ApiServer, run: Run) -> None:
+def test_the_order_of_jobs_stays(hub: FakeApiServer, run: Run) -> None:
     """Kueue takes jobs away from a check whose MultiKueueConfig is gone. Those of others are not
     named.
     """

@@ -25,10 +25,10 @@ from tests.integration.reconciler.scorerhub import ARGOCD, NAMESPACE, ScorerHub,
 from tests.integration.sync.conftest import Repository
 from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
 from tests.support import yamlfast
-from tests.support.agent.http import HttpFake, Reply
+from tests.support.agent.http import HttpFake, SentReply
 from tests.support.apiserver import kubeconfig
 from tests.support.objecthub import ObjectHub
-from tests.support.pageserver import PageServer, says
+from tests.support.pageserver import ConfigPageServer, says
 from tests.support.withouttls import PLAIN
 
 Status = Callable[[ObjectHub], Any]
@@ -88,7 +88,7 @@ AS_WRITTEN = {**PAGE["source"], "host": "http://prometheus.monitoring.svc:9090"}
 )
 async def test_drift_is_drift_for_sync_and_for_the_reconciler(
     repository: Repository,
-    pages: PageServer,
+    pages: ConfigPageServer,
     capsys: pytest.CaptureFixture[str],
     page: dict[str, Any],
     differs: str | None,
@@ -138,7 +138,7 @@ def rendered_value(repository: Repository, field: str) -> Any:
 
 
 async def test_a_score_without_an_end_is_endless_and_never_fresh(
-    pages: PageServer, status: Status
+    pages: ConfigPageServer, status: Status
 ) -> None:
     async with ScorerHub(pages.url, on_wire=True) as hub, leading(hub) as leader:
         hub.scorer("cpu")
@@ -162,7 +162,7 @@ async def test_a_score_without_an_end_is_endless_and_never_fresh(
 
 @pytest.mark.parametrize(("interval", "ttl", "grace"), [(5, 900, 120), (200, 2000, 400)])
 async def test_expiry_and_grace_follow_the_interval(
-    pages: PageServer, status: Status, interval: int, ttl: int, grace: int
+    pages: ConfigPageServer, status: Status, interval: int, ttl: int, grace: int
 ) -> None:
     """Just before and just after the last quarter of the TTL begins, and the time ends in which a
     new cluster misses nothing, both programs say the same.
@@ -197,7 +197,7 @@ async def test_expiry_and_grace_follow_the_interval(
 
 
 async def test_a_configmap_without_its_key_does_not_say_which_clusters_are_masked(
-    pages: PageServer, status: Status
+    pages: ConfigPageServer, status: Status
 ) -> None:
     async with ScorerHub(pages.url, on_wire=True) as hub, leading(hub) as leader:
         hub.scorer("cpu")
@@ -217,7 +217,7 @@ async def test_a_configmap_without_its_key_does_not_say_which_clusters_are_maske
 
 async def test_an_object_that_is_no_list_is_not_a_hub_without_clusters(tmp_path: Path) -> None:
     """As a proxy before the API server may answer."""
-    async with HttpFake(lambda _seen: Reply(body=b'{"status": "ok"}')) as server:
+    async with HttpFake(lambda _seen: SentReply(body=b'{"status": "ok"}')) as server:
 
         def asked() -> list[msgspec.Raw]:
             with HubClient(

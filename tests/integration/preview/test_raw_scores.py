@@ -24,7 +24,7 @@ from tests.integration.preview.gitfleet import (
     snapshot,
 )
 from tests.support.commandline import gitops_dsf
-from tests.support.metricstore import Store, Value, answer_of
+from tests.support.metricstore import FakeMetricStore, Value, answer_of
 
 TURNED = {**RANGE, "outputMin": 100, "outputMax": 1}
 """Lower raw scores are better."""
@@ -34,21 +34,21 @@ RAW: Mapping[str, float] = {"eu-1": 90.4, "eu-2": 60.2, "us-1": 20.7}
 """The base publishes 90, 60 and 20 of them."""
 
 
-def raw(values: Mapping[str, float] = RAW) -> Store:
+def raw(values: Mapping[str, float] = RAW) -> FakeMetricStore:
     """A store that always has these raw scores of cpu."""
     scores = {}
     for cluster, value in values.items():
         scores["cpu", cluster] = lambda _, value=value: value
-    return Store(scores=scores)
+    return FakeMetricStore(scores=scores)
 
 
 @pytest.fixture
-def store() -> Iterator[Store]:
+def store() -> Iterator[FakeMetricStore]:
     with raw() as opened:
         yield opened
 
 
-def compared(fleet: GitFleet, scores: Path, run: Run, store: Store, *more: str) -> Any:
+def compared(fleet: GitFleet, scores: Path, run: Run, store: FakeMetricStore, *more: str) -> Any:
     return run.json(
         "diff", fleet.path, "--base", "main", "--scores", scores, "--prometheus", store.url, *more
     )
@@ -64,7 +64,7 @@ def after(comparison: Any) -> dict[str, tuple[Any, Any, Any]]:
 
 
 def test_raw_scores_make_a_move_exact(
-    fleet: GitFleet, scores: Path, run: Run, store: Store
+    fleet: GitFleet, scores: Path, run: Run, store: FakeMetricStore
 ) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
     told = run.formats(fleet, "--scores", scores, "--prometheus", store.url)
@@ -99,7 +99,7 @@ def test_raw_scores_decide_what_published_scores_leave_open(
 
 
 def test_one_question_for_all_scorers_that_changed(
-    fleet: GitFleet, scores: Path, run: Run, store: Store
+    fleet: GitFleet, scores: Path, run: Run, store: FakeMetricStore
 ) -> None:
     fleet.write("scorers/mem.yaml", scorer("mem"))
     fleet.write("scorers/same.yaml", scorer("same"))
@@ -136,7 +136,7 @@ def test_a_cluster_without_an_answer_keeps_its_bounds(
 
 
 def test_nothing_is_asked_when_no_scorer_changed(
-    fleet: GitFleet, scores: Path, run: Run, store: Store
+    fleet: GitFleet, scores: Path, run: Run, store: FakeMetricStore
 ) -> None:
     fleet.write("apps/guestbook.yaml", application("guestbook", weight=-1))
     preview = compared(fleet, scores, run, store)
@@ -145,7 +145,7 @@ def test_nothing_is_asked_when_no_scorer_changed(
 
 
 def test_old_raw_scores_are_not_those_of_now(
-    fleet: GitFleet, scores: Path, run: Run, store: Store
+    fleet: GitFleet, scores: Path, run: Run, store: FakeMetricStore
 ) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
     store.measured_ago = 3600
@@ -155,7 +155,7 @@ def test_old_raw_scores_are_not_those_of_now(
 
 
 def test_a_token_is_shown_to_the_store_and_to_nobody_who_reads(
-    fleet: GitFleet, scores: Path, run: Run, store: Store, tmp_path: Path
+    fleet: GitFleet, scores: Path, run: Run, store: FakeMetricStore, tmp_path: Path
 ) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
     store.token = "s3cret"
@@ -180,7 +180,12 @@ def test_a_token_is_shown_to_the_store_and_to_nobody_who_reads(
     ],
 )
 def test_a_store_that_fails_never_fails_the_preview(
-    fleet: GitFleet, scores: Path, run: Run, store: Store, broken: dict[str, Any], words: str
+    fleet: GitFleet,
+    scores: Path,
+    run: Run,
+    store: FakeMetricStore,
+    broken: dict[str, Any],
+    words: str,
 ) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
     for name, value in broken.items():
@@ -196,7 +201,7 @@ def test_a_store_that_fails_never_fails_the_preview(
 def test_a_store_that_is_late_never_fails_the_preview(
     fleet: GitFleet,
     scores: Path,
-    store: Store,
+    store: FakeMetricStore,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -222,7 +227,7 @@ def test_a_changed_query_on_the_hub_is_asked_anew(fleet: GitFleet, scores: Path,
         "us-1": lambda _: 30.9,
         "elsewhere": lambda _: 99.0,
     }
-    with Store(scores={}, queries={"avg by (cluster) (calm)": calm}) as store:
+    with FakeMetricStore(scores={}, queries={"avg by (cluster) (calm)": calm}) as store:
         told = run.formats(fleet, "--scores", scores, "--prometheus", store.url)
     preview = told.preview
     [move] = preview["comparison"]["moves"]
@@ -241,7 +246,7 @@ def test_a_cluster_that_the_new_query_does_not_answer_for_stays_unknown(
     fleet.commit("on the hub")
     fleet.write("scorers/cpu.yaml", on_hub("avg by (cluster) (calm)"))
     calm: dict[str, Value] = {"eu-1": lambda _: 20.6, "eu-2": lambda _: 70.3}
-    with Store(scores={}, queries={"avg by (cluster) (calm)": calm}) as store:
+    with FakeMetricStore(scores={}, queries={"avg by (cluster) (calm)": calm}) as store:
         preview = compared(fleet, scores, run, store)
     [move] = preview["comparison"]["moves"]
     assert (move["to"], sorted(move["possible"])) == ("unknown", ["eu-2", "us-1"])
@@ -266,7 +271,7 @@ def test_what_was_read_before_the_store_failed_counts(
 
 
 def test_a_changed_query_of_agents_is_not_asked_of_the_store(
-    fleet: GitFleet, scores: Path, run: Run, store: Store
+    fleet: GitFleet, scores: Path, run: Run, store: FakeMetricStore
 ) -> None:
     """Each agent asks the source beside it, so the store may have other metrics."""
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="avg(other)"))
@@ -302,7 +307,7 @@ def test_a_changed_query_of_agents_is_asked_anew_where_series_name_the_cluster(
     fleet.write("scorers/cpu.yaml", by_query("avg by (cluster) (busy)"))
     fleet.commit("by query")
     fleet.write("scorers/cpu.yaml", by_query("avg by (cluster) (calm)"))
-    with Store(scores={}, queries={"avg by (cluster) (calm)": CALM}) as store:
+    with FakeMetricStore(scores={}, queries={"avg by (cluster) (calm)": CALM}) as store:
         preview = compared(fleet, scores, run, store, "--cluster-label", "cluster")
     [move] = preview["comparison"]["moves"]
     assert (move["from"], move["to"]) == (["eu-1"], ["eu-2"])
@@ -320,7 +325,7 @@ def test_a_changed_query_of_agents_is_not_asked_by_the_label_of_raw_scores(
     fleet.write("scorers/cpu.yaml", by_query("busy"))
     fleet.commit("by query")
     fleet.write("scorers/cpu.yaml", by_query("calm"))
-    with Store(scores={}, queries={"calm": CALM}) as store:
+    with FakeMetricStore(scores={}, queries={"calm": CALM}) as store:
         preview = compared(fleet, scores, run, store)
     assert ("rawScores" in preview, store.asked) == (False, [])
 
@@ -331,7 +336,7 @@ def test_series_without_the_label_of_the_cluster_are_nobodys(
     fleet.write("scorers/cpu.yaml", by_query("busy"))
     fleet.commit("by query")
     fleet.write("scorers/cpu.yaml", by_query("calm"))
-    with Store(scores={}, queries={"calm": CALM}, label="instance") as store:
+    with FakeMetricStore(scores={}, queries={"calm": CALM}, label="instance") as store:
         preview = compared(fleet, scores, run, store, "--cluster-label", "cluster")
     assert [move["to"] for move in preview["comparison"]["moves"]] == ["unknown"]
     [answer] = preview["rawScores"]["scorers"]
@@ -361,7 +366,7 @@ def test_queries_that_mix_clusters_are_not_asked_for_agents(
     fleet.commit("by query")
     new = [by_query(query, name=name) for name, query in zip(names, MIXING, strict=True)]
     fleet.write("scorers/many.yaml", *new)
-    with Store(scores={}, queries=dict.fromkeys(MIXING, CALM)) as store:
+    with FakeMetricStore(scores={}, queries=dict.fromkeys(MIXING, CALM)) as store:
         preview = compared(fleet, scores, run, store, "--cluster-label", "cluster")
     assert [change["name"] for change in preview["comparison"]["scorers"]] == [*names]
     assert ("rawScores" in preview, store.asked) == (False, [])
@@ -374,13 +379,13 @@ def test_a_query_with_parameters_of_the_agents_source_is_not_asked_of_another_on
     fleet.write("scorers/cpu.yaml", by_query("busy", source=limited))
     fleet.commit("by query")
     fleet.write("scorers/cpu.yaml", by_query("calm", source=limited))
-    with Store(scores={}, queries={"calm": CALM}) as store:
+    with FakeMetricStore(scores={}, queries={"calm": CALM}) as store:
         preview = compared(fleet, scores, run, store, "--cluster-label", "cluster")
     assert ("rawScores" in preview, store.asked) == (False, [])
 
 
 def test_another_name_of_a_scorer_keeps_its_raw_scores(
-    fleet: GitFleet, scores: Path, run: Run, store: Store
+    fleet: GitFleet, scores: Path, run: Run, store: FakeMetricStore
 ) -> None:
     """Its score keeps its name, so it is the same one."""
     fleet.remove("scorers/cpu.yaml")
@@ -406,7 +411,7 @@ def test_each_series_of_a_new_query_is_a_result(fleet: GitFleet, scores: Path, r
         for cpu, value in enumerate(values):
             metric = {"cluster": cluster, "cpu": str(cpu)}
             rows.append({"metric": metric, "values": [[0, str(value)]]})
-    with Store(scores={}, answer=answer_of(rows)) as store:
+    with FakeMetricStore(scores={}, answer=answer_of(rows)) as store:
         preview = compared(fleet, scores, run, store)
     # 10 + 20 and 30 + 40 of 100, on a map from 1 to 100.
     assert after(preview["comparison"]) == {"eu-1": (30, None, None), "eu-2": (70, None, None)}
@@ -423,7 +428,7 @@ def test_each_series_of_a_new_query_is_a_result(fleet: GitFleet, scores: Path, r
     ],
 )
 def test_raw_scores_are_used_where_they_are_all_results(
-    fleet: GitFleet, scores: Path, run: Run, store: Store, query: str, to: object
+    fleet: GitFleet, scores: Path, run: Run, store: FakeMetricStore, query: str, to: object
 ) -> None:
     fleet.write("scorers/cpu.yaml", by_query(query, scoreAggregation="Min"))
     fleet.commit("by query")
@@ -450,7 +455,7 @@ def test_several_results_may_come_in_any_order(fleet: GitFleet, scores: Path, ru
                 number = str(now if part == "time" else value)
                 metric = labels | {"gitops_dsf_part": part}
                 rows.append({"metric": metric, "values": [[now, number]]})
-    with Store(scores={}, answer=answer_of(rows)) as store:
+    with FakeMetricStore(scores={}, answer=answer_of(rows)) as store:
         low = aggregated(fleet, scores, run, store, "Max")
         last = aggregated(fleet, scores, run, store, "Last")
     # 100 - 0.99 x 95.4, and 100 - 0.99 x 30.7.
@@ -458,7 +463,7 @@ def test_several_results_may_come_in_any_order(fleet: GitFleet, scores: Path, ru
     assert last == {"eu-1": ("unknown", 5, 10), "us-1": ("unknown", 69, 79)}
 
 
-def aggregated(fleet: GitFleet, scores: Path, run: Run, store: Store, way: str) -> Any:
+def aggregated(fleet: GitFleet, scores: Path, run: Run, store: FakeMetricStore, way: str) -> Any:
     fleet.write(
         "scorers/cpu.yaml",
         by_query("avg by (node) (busy)", scoreAggregation=way, scoreRange=TURNED),
@@ -515,7 +520,7 @@ def test_raw_scores_that_are_much_older_than_the_published_ones_are_not_used(
 
 
 def test_a_store_counts_before_the_data_of_the_hub(
-    fleet: GitFleet, tmp_path: Path, run: Run, store: Store
+    fleet: GitFleet, tmp_path: Path, run: Run, store: FakeMetricStore
 ) -> None:
     hub = save(with_raw(dict.fromkeys(RAW, 50.0)), tmp_path / "raw")
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
@@ -568,7 +573,7 @@ def pipeline(fleet: GitFleet) -> Callable[..., str]:
 
 
 def test_the_pipeline_previews_with_the_raw_scores_of_its_store(
-    pipeline: Callable[..., str], store: Store
+    pipeline: Callable[..., str], store: FakeMetricStore
 ) -> None:
     store.token = "s3cret"
     text = pipeline(GITOPS_DSF_PROMETHEUS=store.url, GITOPS_DSF_PROMETHEUS_TOKEN="s3cret")
@@ -584,14 +589,14 @@ def test_a_pipeline_says_which_label_of_its_store_names_clusters(
     fleet.write("scorers/cpu.yaml", by_query("busy"))
     fleet.commit("by query")
     fleet.write("scorers/cpu.yaml", by_query("calm"))
-    with Store(scores={}, queries={"calm": CALM}) as store:
+    with FakeMetricStore(scores={}, queries={"calm": CALM}) as store:
         text = pipeline(GITOPS_DSF_PROMETHEUS=store.url, GITOPS_DSF_CLUSTER_LABEL="cluster")
     assert "the new query of cpu on 3 of 3 clusters, evaluated" in text
 
 
 @pytest.mark.parametrize("has_store", [True, False])
 def test_the_pipeline_of_a_fork_previews_with_the_raw_scores_of_the_state_branch(
-    fleet: GitFleet, store: Store, has_store: bool
+    fleet: GitFleet, store: FakeMetricStore, has_store: bool
 ) -> None:
     """It has no token, so the store refuses it."""
     fleet.git("switch", "--quiet", "--orphan", "gitops-dsf-state")

@@ -19,7 +19,7 @@ from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from tests.integration.preview.gitfleet import SET, GitFleet, Run, application, save, snapshot
 from tests.support import hubobjects
 from tests.support.agent.hub import HAS_SCORES
-from tests.support.apiserver import ApiServer, serving
+from tests.support.apiserver import FakeApiServer, serving
 from tests.support.hubobjects import Object, cluster, decision, hub_with
 
 GROUP = "/apis/cluster.open-cluster-management.io"
@@ -235,7 +235,7 @@ def publish_state(fleet: GitFleet, state: Snapshot | None = None) -> None:
     fleet.git("checkout", "--quiet", "main")
 
 
-def hub(clusters: Sequence[Object] = ()) -> ApiServer:
+def hub(clusters: Sequence[Object] = ()) -> FakeApiServer:
     """Pages of two, with eu-1 unreachable; or with other clusters."""
     if not clusters:
         regions = {"eu-1": "eu", "eu-2": "eu", "us-1": "us", "only-on-hub": "eu"}

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from tests.support.objecthub import ObjectHub
-from tests.support.pageserver import PageServer, says
+from tests.support.pageserver import ConfigPageServer, says
 
 
 @pytest.fixture(autouse=True)
@@ -23,9 +23,9 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def pages() -> Iterator[PageServer]:
+def pages() -> Iterator[ConfigPageServer]:
     """Scoring APIs that are healthy."""
-    with PageServer() as server:
+    with ConfigPageServer() as server:
         server.pages["/healthz"] = says(ok=True)
         yield server
 

@@ -170,7 +170,7 @@ class ScorerHub(ObjectHub):
         ]
 
 
-class Leader(Replica):
+class ScorerLeader(Replica):
     """One replica that leads. It does nothing until its controller is told to."""
 
     def __init__(
@@ -209,6 +209,6 @@ class Leader(Replica):
 @asynccontextmanager
 async def leading(
     hub: ObjectHub, *, interval: float = 30.0, delivery: Delivery | None = None
-) -> AsyncIterator[Leader]:
+) -> AsyncIterator[ScorerLeader]:
     async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=20.0)) as fetcher:
-        yield Leader(api, fetcher=fetcher, interval=interval, delivery=delivery)
+        yield ScorerLeader(api, fetcher=fetcher, interval=interval, delivery=delivery)

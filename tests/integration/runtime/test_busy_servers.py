@@ -8,7 +8,7 @@ import pytest
 from dsf_runtime.access import Access
 from dsf_runtime.apierrors import ApiError
 from dsf_runtime.blocking import BlockingApiServer
-from tests.support.agent.http import HttpFake, Reply, Seen
+from tests.support.agent.http import HttpFake, RecordedRequest, SentReply
 from tests.support.withouttls import PLAIN
 
 BUSY_RETRIES = 10
@@ -26,16 +26,16 @@ async def view(url: str, sleep: Callable[[float], None] = lambda _seconds: None)
         return await asyncio.to_thread(server.get, PATH)
 
 
-def busy(times: int, *, retry_after: str | None = "1") -> Callable[[Seen], Reply]:
+def busy(times: int, *, retry_after: str | None = "1") -> Callable[[RecordedRequest], SentReply]:
     left = [times]
 
-    def answer(seen: Seen) -> Reply:
+    def answer(seen: RecordedRequest) -> SentReply:
         if left[0] == 0:
-            return Reply.of(LISTING)
+            return SentReply.of(LISTING)
         left[0] -= 1
         headers = {} if retry_after is None else {"Retry-After": retry_after}
         status = {"kind": "Status", "message": "storage is (re)initializing"}
-        return Reply.of(status, status=429, headers=headers)
+        return SentReply.of(status, status=429, headers=headers)
 
     return answer
 

@@ -16,7 +16,7 @@ from dsf_runtime.access import KubeconfigFile
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.blocking import BlockingApiServer
 from tests.support.agent.certificates import Authority
-from tests.support.agent.http import HttpFake, Reply, Seen
+from tests.support.agent.http import HttpFake, RecordedRequest, SentReply
 from tests.support.agent.hub import kubeconfig
 
 RECHECK_SECONDS = 1.0
@@ -48,8 +48,8 @@ def client(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-def nothing(_seen: Seen) -> Reply:
-    return Reply.of({})
+def nothing(_seen: RecordedRequest) -> SentReply:
+    return SentReply.of({})
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -75,7 +75,7 @@ async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
 
 async def test_a_token_that_the_api_server_quotes_is_hidden(client: Any, tmp_path: Path) -> None:
     token = "a-token-that-nobody-should-read"
-    refusal = Reply.of({"kind": "Status", "message": f"who is {token}?"}, status=403)
+    refusal = SentReply.of({"kind": "Status", "message": f"who is {token}?"}, status=403)
     async with HttpFake(lambda _seen: refusal) as server:
         config = kubeconfig(tmp_path / "config", server=server.url, token=token)
         async with client(config) as get:
@@ -84,11 +84,11 @@ async def test_a_token_that_the_api_server_quotes_is_hidden(client: Any, tmp_pat
 
 
 async def test_a_refused_token_is_read_again(client: Any, tmp_path: Path) -> None:
-    def answer(seen: Seen) -> Reply:
+    def answer(seen: RecordedRequest) -> SentReply:
         return (
-            Reply.of({})
+            SentReply.of({})
             if seen.headers["authorization"] == "Bearer new"
-            else Reply.of({}, status=401)
+            else SentReply.of({}, status=401)
         )
 
     async with HttpFake(answer) as server:

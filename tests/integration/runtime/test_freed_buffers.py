@@ -32,7 +32,7 @@ from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.page import PageFault
-from tests.support.agent.http import Fault, HttpFake, Reply, head, matrix, series
+from tests.support.agent.http import HttpFake, PeerFault, SentReply, head, matrix, series
 from tests.support.agent.running import entry
 from tests.support.waiting import until
 
@@ -46,12 +46,12 @@ class Chunks(list[bytes]):
     """What answers are read into. Unlike a list it can have weak references."""
 
 
-ANSWERS: dict[str, Reply | Fault] = {
-    "too large": Fault(writes=(head(), b" " * (LIMIT + SIZE)), hang=True),
-    "not JSON": Reply(body=b"x" * SIZE),
-    "an error": Reply(status=500, body=b"x" * SIZE),
-    "broken off": Fault(writes=(head(length=LIMIT), b" " * SIZE)),
-    "never ends": Fault(writes=(head(length=LIMIT), b" " * SIZE), hang=True),
+ANSWERS: dict[str, SentReply | PeerFault] = {
+    "too large": PeerFault(writes=(head(), b" " * (LIMIT + SIZE)), hang=True),
+    "not JSON": SentReply(body=b"x" * SIZE),
+    "an error": SentReply(status=500, body=b"x" * SIZE),
+    "broken off": PeerFault(writes=(head(length=LIMIT), b" " * SIZE)),
+    "never ends": PeerFault(writes=(head(length=LIMIT), b" " * SIZE), hang=True),
 }
 
 
@@ -183,7 +183,7 @@ async def test_of_api_servers(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 async def test_of_lists_and_watches_of_informers() -> None:
-    async with HttpFake(lambda _seen: Reply(body=b"x" * SIZE)) as fake:
+    async with HttpFake(lambda _seen: SentReply(body=b"x" * SIZE)) as fake:
         access = Access(host=fake.url, trust=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
         async with ApiServer(load=lambda: access, user_agent="test", timeout_seconds=5) as server:
             informer = Informer(api=server, path="/api/v1/things", project=lambda _raw: ("", None))

@@ -10,7 +10,7 @@ import pytest
 from dsf_runtime.apiserver import WatchEvent
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.support import virtual_time
-from tests.support.agent.http import Fault, Reply, Seen, Stream, chunk
+from tests.support.agent.http import PeerFault, RecordedRequest, SentReply, Stream, chunk
 from tests.support.apiserver import HANG, TOKEN, failure
 from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
@@ -97,16 +97,16 @@ async def lists(hub: ObjectHub, api: HubApi) -> Outcome:
 
 
 async def refusals(hub: ObjectHub, api: HubApi) -> Outcome:
-    answers: list[Reply | Fault] = [
+    answers: list[SentReply | PeerFault] = [
         failure(503, "try later"),
-        Reply(status=429, headers={"Retry-After": "17"}),
-        Reply(status=302, headers={"Location": "http://elsewhere.example.org/"}),
-        Reply(status=500, body=b"<html>a proxy</html>"),
-        Reply(headers={"Content-Encoding": "gzip"}, body=b"..."),
-        Reply(body=b""),
-        Reply(status=204),
-        Fault(),
-        Fault(hang=True),
+        SentReply(status=429, headers={"Retry-After": "17"}),
+        SentReply(status=302, headers={"Location": "http://elsewhere.example.org/"}),
+        SentReply(status=500, body=b"<html>a proxy</html>"),
+        SentReply(headers={"Content-Encoding": "gzip"}, body=b"..."),
+        SentReply(body=b""),
+        SentReply(status=204),
+        PeerFault(),
+        PeerFault(hang=True),
     ]
     hub.before = lambda _seen: answers.pop(0)
     return [await tried(api.get(f"{MAPS}/a")) for _ in range(len(answers))]
@@ -264,7 +264,7 @@ async def history(scenario: Scenario, *, on_wire: bool) -> str:
     return repr((outcome, [request(one) for one in hub.seen])).replace(hub.url, "SERVER")
 
 
-def request(seen: Seen) -> object:
+def request(seen: RecordedRequest) -> object:
     headers = {name: seen.headers.get(name) for name in HEADERS}
     return seen.method, seen.path, sorted(seen.query.items()), headers, seen.body
 
@@ -272,7 +272,7 @@ def request(seen: Seen) -> object:
 async def test_a_server_in_memory_raises_what_its_handler_raised() -> None:
     hub = ObjectHub()
 
-    def wrong(_seen: Seen) -> None:
+    def wrong(_seen: RecordedRequest) -> None:
         msg = "a mistake of the test"
         raise KeyError(msg)
 

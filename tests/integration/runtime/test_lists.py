@@ -15,7 +15,7 @@ from dsf_runtime import paging as pages_of_lists
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.blocking import BlockingApiServer
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen
+from tests.support.agent.http import HttpFake, PeerFault, RecordedRequest, SentReply
 from tests.support.withouttls import PLAIN
 
 PAGE = 500
@@ -44,7 +44,7 @@ class Things:
         self.sizes = sizes
         self.limits: list[int] = []
 
-    def __call__(self, seen: Seen) -> Reply:
+    def __call__(self, seen: RecordedRequest) -> SentReply:
         limit, start = int(seen.query["limit"]), int(seen.query.get("continue", "0"))
         self.limits.append(limit)
         end = min(start + limit, len(self.sizes))
@@ -55,7 +55,7 @@ class Things:
         more = b',"continue":"%d"' % end if end < len(self.sizes) else b""
         metadata = b'"resourceVersion":"7"%b' % more
         form = FORMS[len(self.limits) % len(FORMS)]
-        return Reply(body=form % {b"items": b",".join(items), b"metadata": metadata})
+        return SentReply(body=form % {b"items": b",".join(items), b"metadata": metadata})
 
 
 class Meta(msgspec.Struct):
@@ -128,7 +128,7 @@ def people(url: str) -> BlockingApiServer:
 async def test_the_next_page_is_requested_while_the_caller_works_on_this_one() -> None:
     things, asked = Things([1] * (PAGE + 1)), threading.Event()
 
-    def answer(seen: Seen) -> Reply:
+    def answer(seen: RecordedRequest) -> SentReply:
         if "continue" in seen.query:
             asked.set()
         return things(seen)
@@ -156,8 +156,8 @@ async def test_a_page_that_nobody_reads_is_not_the_answer_to_something_else() ->
             abandoned = names(next(hub.pages(PATH)))
             return abandoned, hub.get("/version"), names(next(hub.pages(PATH)))
 
-    def answer(seen: Seen) -> Reply:
-        return Reply(body=b"v1") if seen.path == "/version" else things(seen)
+    def answer(seen: RecordedRequest) -> SentReply:
+        return SentReply(body=b"v1") if seen.path == "/version" else things(seen)
 
     async with HttpFake(answer) as server:
         before, version, after = await asyncio.to_thread(read)
@@ -167,12 +167,12 @@ async def test_a_page_that_nobody_reads_is_not_the_answer_to_something_else() ->
 
 
 async def test_a_page_is_requested_again_when_the_server_closed_the_connection() -> None:
-    things, broken = Things([1] * (PAGE + 1)), list[Seen]()
+    things, broken = Things([1] * (PAGE + 1)), list[RecordedRequest]()
 
-    def answer(seen: Seen) -> Reply | Fault:
+    def answer(seen: RecordedRequest) -> SentReply | PeerFault:
         if "continue" in seen.query and not broken:
             broken.append(seen)
-            return Fault()
+            return PeerFault()
         return things(seen)
 
     async with HttpFake(answer) as server:

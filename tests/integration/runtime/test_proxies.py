@@ -26,7 +26,7 @@ from gitops_dsf.reconciler.git.credentials import GitCredentials
 from gitops_dsf.sync.fetch import Fetcher
 from gitops_dsf.sync.page import FetchedPage
 from tests.support.commandline import gitops_dsf
-from tests.support.pageserver import PageServer
+from tests.support.pageserver import ConfigPageServer
 
 pytestmark = pytest.mark.real_time  # the servers are threads
 
@@ -131,16 +131,16 @@ CLIENTS: dict[str, Ask] = {
 
 
 @pytest.fixture
-def near() -> Iterator[PageServer]:
-    with PageServer() as server:
+def near() -> Iterator[ConfigPageServer]:
+    with ConfigPageServer() as server:
         yield server
 
 
 @pytest.fixture
-def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[ConfigPageServer]:
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    with PageServer() as server:
+    with ConfigPageServer() as server:
         for name in ("HTTP_PROXY", "HTTPS_PROXY"):
             monkeypatch.setenv(name, server.url)
         yield server
@@ -149,8 +149,8 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_ranges_in_no_proxy_are_called_directly(
     client: str,
-    near: PageServer,
-    proxy: PageServer,
+    near: ConfigPageServer,
+    proxy: ConfigPageServer,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -166,7 +166,7 @@ async def test_ranges_in_no_proxy_are_called_directly(
 
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_the_machine_itself_is_called_directly(
-    client: str, near: PageServer, proxy: PageServer, tmp_path: Path
+    client: str, near: ConfigPageServer, proxy: ConfigPageServer, tmp_path: Path
 ) -> None:
     await CLIENTS[client](near.url, tmp_path)
     assert (sum(near.asked.values()), sum(proxy.asked.values())) == (1, 0)
@@ -177,7 +177,11 @@ async def test_the_machine_itself_is_called_directly(
     "value", ["socks5://me:s3cret@127.0.0.1:1080", "http://me:s3cret@127.0.0.1:99999"]
 )
 async def test_a_proxy_that_cannot_be_used_is_named(
-    client: str, value: str, proxy: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: str,
+    value: str,
+    proxy: ConfigPageServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", value)
     told = ""
@@ -193,7 +197,7 @@ async def test_a_proxy_that_cannot_be_used_is_named(
 
 
 async def test_the_password_of_a_proxy_is_sent_to_it(
-    proxy: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proxy: ConfigPageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", proxy.url.replace("http://", "http://me:pass%21word@"))
     for client in CLIENTS.values():

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.scorer.serving import Served, serving
+from tests.support.scorer.serving import ServedScorer, serving
 from tests.support.scorer.stand_in import Behaviour, StandIn
 
 
 @pytest.fixture
-def serve(warm_programs: Path) -> Iterator[Callable[..., Served]]:
+def serve(warm_programs: Path) -> Iterator[Callable[..., ServedScorer]]:
     with ExitStack() as stack:
         yield lambda app, directory, *options: stack.enter_context(
             serving(app, directory, *options, programs=warm_programs)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.http import HttpFake, prometheus, series
-from tests.support.agent.running import Place, entry
+from tests.support.agent.running import AgentFolder, entry
 from tests.support.scorer.serving import serving
 from tests.support.waiting import until
 
@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "scorers"
 async def test_an_agent_publishes_what_sample_scorers_say(
     tmp_path: Path, warm_programs: Path
 ) -> None:
-    place, given = Place(tmp_path), {"scores": {"region": 80, "green": 12.5}}
+    place, given = AgentFolder(tmp_path), {"scores": {"region": 80, "green": 12.5}}
     with (
         serving("mean:app", EXAMPLES / "mean", programs=warm_programs) as mean,
         serving("fixed:app", EXAMPLES / "fixed", programs=warm_programs) as fixed,

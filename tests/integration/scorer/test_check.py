@@ -18,7 +18,7 @@ from gitops_dsf.cli.main import main
 from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
 from tests.support.outputs import check_output
-from tests.support.scorer.stand_in import Asked, Behaviour, Given, StandIn
+from tests.support.scorer.stand_in import Behaviour, StandIn, StandInAnswer, StandInRequest
 
 CONFIG: dict[str, Any] = {
     "name": "cpu",
@@ -39,7 +39,7 @@ def app(series: Series) -> float | None:
 """
 
 
-def scores(asked: Asked) -> Given:
+def scores(asked: StandInRequest) -> StandInAnswer:
     """Scores like a careful scoring API."""
     try:
         request = json.loads(asked.body)
@@ -49,18 +49,18 @@ def scores(asked: Asked) -> Given:
             if values and abs(values[-1]) <= 100:
                 results.append({"metric": row["metric"], "score": values[-1]})
     except (ValueError, TypeError, KeyError, AttributeError):
-        return Given(status=400, body=b'{"error": "no"}')
-    return Given(body=json.dumps({"results": results}).encode())
+        return StandInAnswer(status=400, body=b'{"error": "no"}')
+    return StandInAnswer(body=json.dumps({"results": results}).encode())
 
 
-def good(asked: Asked) -> Given:
+def good(asked: StandInRequest) -> StandInAnswer:
     if asked.path == "/healthz":
-        return Given(body=b"ok", headers={"Content-Type": "text/plain"})
+        return StandInAnswer(body=b"ok", headers={"Content-Type": "text/plain"})
     if asked.path == "/config":
-        return Given(body=json.dumps(CONFIG).encode())
+        return StandInAnswer(body=json.dumps(CONFIG).encode())
     if asked.path == "/scoring":
-        return scores(asked) if asked.method == "POST" else Given(status=405)
-    return Given(status=404)
+        return scores(asked) if asked.method == "POST" else StandInAnswer(status=405)
+    return StandInAnswer(status=404)
 
 
 def check(url: str, *options: str) -> tuple[int, dict[str, tuple[str, str]]]:
@@ -129,13 +129,17 @@ def altered(**change: Any) -> Behaviour:
             where = where[parent]
         where[last] = value
 
-    def behaviour(asked: Asked) -> Given:
-        return Given(body=json.dumps(config).encode()) if asked.path == "/config" else good(asked)
+    def behaviour(asked: StandInRequest) -> StandInAnswer:
+        return (
+            StandInAnswer(body=json.dumps(config).encode())
+            if asked.path == "/config"
+            else good(asked)
+        )
 
     return behaviour
 
 
-def scoring(answer: Callable[[Asked], Given]) -> Behaviour:
+def scoring(answer: Callable[[StandInRequest], StandInAnswer]) -> Behaviour:
     """Good but for what it answers to scoring requests."""
     return lambda asked: answer(asked) if asked.path == "/scoring" else good(asked)
 
@@ -170,7 +174,7 @@ def test_null_for_what_is_needed_is_missing(
     assert found[name][1].startswith(message)
 
 
-def static(asked: Asked) -> Given:
+def static(asked: StandInRequest) -> StandInAnswer:
     """Upstream's static sample: the same scores whatever is posted, and a /config that says so."""
     if asked.path == "/config":
         config = {
@@ -178,12 +182,12 @@ def static(asked: Asked) -> Given:
             "source": {"type": "None"},
             "scoring": {"path": "/scoring", "params": {"name": "static", "interval": 30}},
         }
-        return Given(body=json.dumps(config).encode())
+        return StandInAnswer(body=json.dumps(config).encode())
     if asked.path == "/scoring" and asked.method == "POST":
-        return Given(
+        return StandInAnswer(
             body=b'{"results": [{"metric": {"app": "app01", "device": "all"}, "score": 80}]}'
         )
-    return good(asked) if asked.path == "/healthz" else Given(status=405)
+    return good(asked) if asked.path == "/healthz" else StandInAnswer(status=405)
 
 
 def test_an_api_that_takes_no_input_is_one_line_and_passes(
@@ -196,24 +200,26 @@ def test_an_api_that_takes_no_input_is_one_line_and_passes(
     )
 
 
-def on(path: str, given: Given) -> Behaviour:
+def on(path: str, given: StandInAnswer) -> Behaviour:
     return lambda asked: given if asked.path == path else good(asked)
 
 
 def answers(body: str) -> Behaviour:
     return scoring(
-        lambda asked: Given(body=body.encode()) if scores(asked).status == 200 else scores(asked)
+        lambda asked: (
+            StandInAnswer(body=body.encode()) if scores(asked).status == 200 else scores(asked)
+        )
     )
 
 
-def marked(given: Given) -> Given:
+def marked(given: StandInAnswer) -> StandInAnswer:
     return replace(given, body=b"\xef\xbb\xbf" + given.body)
 
 
 def fails_on(needle: bytes, status: int = 500) -> Behaviour:
     return scoring(
         lambda asked: (
-            Given(status=status, body=b"Internal Server Error")
+            StandInAnswer(status=status, body=b"Internal Server Error")
             if needle in asked.body
             else scores(asked)
         )
@@ -221,34 +227,34 @@ def fails_on(needle: bytes, status: int = 500) -> Behaviour:
 
 
 def always(status: int) -> Behaviour:
-    return scoring(lambda _: Given(status=status, body=b'{"error": "prices missing"}'))
+    return scoring(lambda _: StandInAnswer(status=status, body=b'{"error": "prices missing"}'))
 
 
-REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
+REDIRECT = StandInAnswer(status=307, headers={"Location": "https://elsewhere.example/"})
 
 
 @pytest.mark.parametrize(
     ("behaviour", "told"),
     [
-        (on("/healthz", Given(status=404)), "error healthz: answers 404"),
+        (on("/healthz", StandInAnswer(status=404)), "error healthz: answers 404"),
         (
-            on("/healthz", Given(status=503, body=b"warming up")),
+            on("/healthz", StandInAnswer(status=503, body=b"warming up")),
             "error healthz: answers 503: warming up",
         ),
         (on("/healthz", REDIRECT), "error healthz: redirects to https://elsewhere.example/"),
-        (on("/config", Given(status=404)), "error config: use configSyncMode None"),
-        (on("/config", Given(status=401)), "error config: the page is public"),
-        (on("/config", Given(body=b"<html>")), "error config: page is not JSON"),
-        (on("/config", Given(body=b"[" * 100_000)), "error config: not JSON"),
+        (on("/config", StandInAnswer(status=404)), "error config: use configSyncMode None"),
+        (on("/config", StandInAnswer(status=401)), "error config: the page is public"),
+        (on("/config", StandInAnswer(body=b"<html>")), "error config: page is not JSON"),
+        (on("/config", StandInAnswer(body=b"[" * 100_000)), "error config: not JSON"),
         (
-            on("/config", Given(body=b"\xef\xbb\xbf" + json.dumps(CONFIG).encode())),
+            on("/config", StandInAnswer(body=b"\xef\xbb\xbf" + json.dumps(CONFIG).encode())),
             "warning config.byte-order-mark: write UTF-8 without it",
         ),
         (
             scoring(lambda asked: marked(scores(asked))),
             "warning scoring.byte-order-mark: write UTF-8 without it",
         ),
-        (on("/config", Given(body=b"[1]")), "error config.schema: got `array`"),
+        (on("/config", StandInAnswer(body=b"[1]")), "error config.schema: got `array`"),
         (
             altered(source__params__range="3600"),
             "error config.schema: Expected `int`, got `str` - at `$.source.params.range`",
@@ -320,30 +326,36 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
         (fails_on(b"node-49", 413), "warning scoring.large: raise the limit"),
         (
             scoring(
-                lambda asked: Given(status=500) if scores(asked).status == 400 else scores(asked)
+                lambda asked: (
+                    StandInAnswer(status=500) if scores(asked).status == 400 else scores(asked)
+                )
             ),
             "error scoring.truncated-json: a client's mistake is a 4xx",
         ),
         (
             scoring(
                 lambda asked: (
-                    Given(body=b'{"results": []}') if scores(asked).status == 400 else scores(asked)
+                    StandInAnswer(body=b'{"results": []}')
+                    if scores(asked).status == 400
+                    else scores(asked)
                 )
             ),
             "warning scoring.wrong-type: answers 200",
         ),
         (
-            scoring(lambda asked: scores(asked) if asked.method == "POST" else Given(status=200)),
+            scoring(
+                lambda asked: scores(asked) if asked.method == "POST" else StandInAnswer(status=200)
+            ),
             "warning scoring.get: 405",
         ),
         (
-            scoring(lambda _: Given(body=b"{}", headers={"Content-Length": "10"})),
+            scoring(lambda _: StandInAnswer(body=b"{}", headers={"Content-Length": "10"})),
             "error scoring.sample: ended after 2 of 10 bytes",
         ),
         (
             # A digit to Python's isdigit, and no number.
             scoring(
-                lambda _: Given(
+                lambda _: StandInAnswer(
                     body=b"{}", headers={"Content-Length": "\u00b2", "Connection": "close"}
                 )
             ),
@@ -419,7 +431,7 @@ def test_data_of_the_author_is_posted(
 
 
 def test_without_config_the_mode_decides(stand_in: Callable[[Behaviour], StandIn]) -> None:
-    api = stand_in(on("/config", Given(status=404)))
+    api = stand_in(on("/config", StandInAnswer(status=404)))
     assert check(api.url)[0] == 1
     code, found = check(api.url, "--sync-mode", "None", "--strict")
     assert (code, problems(found)) == (0, {})
@@ -427,9 +439,12 @@ def test_without_config_the_mode_decides(stand_in: Callable[[Behaviour], StandIn
 
 
 def test_the_url_of_config_will_do(stand_in: Callable[[Behaviour], StandIn]) -> None:
-    def mounted(asked: Asked) -> Given:
+    def mounted(asked: StandInRequest) -> StandInAnswer:
         config = {**CONFIG, "scoring": {**CONFIG["scoring"], "path": "/apis/cpu/scoring"}}
-        pages = {"/apis/cpu/config": Given(body=json.dumps(config).encode()), "/healthz": Given()}
+        pages = {
+            "/apis/cpu/config": StandInAnswer(body=json.dumps(config).encode()),
+            "/healthz": StandInAnswer(),
+        }
         return pages.get(
             asked.path, good(replace(asked, path=asked.path.removeprefix("/apis/cpu")))
         )
@@ -449,9 +464,9 @@ def test_nobody_there(tmp_path: Path) -> None:
 def test_one_that_hangs_is_given_up(stand_in: Callable[[Behaviour], StandIn]) -> None:
     gate = threading.Event()
 
-    def hang(asked: Asked) -> Given:
+    def hang(asked: StandInRequest) -> StandInAnswer:
         gate.wait(60)
-        return Given()
+        return StandInAnswer()
 
     api = stand_in(hang)
     try:
@@ -502,10 +517,10 @@ def test_a_terminal_does_not_obey_a_strangers_answer(
 ) -> None:
     hostile = json.dumps({**CONFIG, "\x1b[2Jcleared": 1}).encode()
 
-    def behaviour(asked: Asked) -> Given:
+    def behaviour(asked: StandInRequest) -> StandInAnswer:
         given = {
-            "/config": Given(body=hostile),
-            "/scoring": Given(status=500, body=b"\x1b]0;title\x07"),
+            "/config": StandInAnswer(body=hostile),
+            "/scoring": StandInAnswer(status=500, body=b"\x1b]0;title\x07"),
         }
         return given.get(asked.path, good(asked))
 

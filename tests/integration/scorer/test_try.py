@@ -16,7 +16,7 @@ from gitops_dsf.cli.scaffold import scaffold
 from tests.hub.controlplane.gitrepository import git
 from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
-from tests.support.scorer.stand_in import Asked, Given, StandIn
+from tests.support.scorer.stand_in import StandIn, StandInAnswer, StandInRequest
 
 AT = "2026-06-01T08:00:00Z"
 AT_SECONDS = "1780300800"
@@ -98,15 +98,15 @@ class Peer:
     """A metric store, or a scoring API, whose answer the test sets."""
 
     def __init__(self) -> None:
-        self.answer: Callable[[Asked], Given] = lambda _asked: vector()
+        self.answer: Callable[[StandInRequest], StandInAnswer] = lambda _asked: vector()
         self._server = StandIn(self._reply)
         self.asked = self._server.asked
         self.url = self._server.url
 
-    def _reply(self, asked: Asked) -> Given:
+    def _reply(self, asked: StandInRequest) -> StandInAnswer:
         return self.answer(asked)
 
-    def says(self, given: Given) -> None:
+    def says(self, given: StandInAnswer) -> None:
         self.answer = lambda _asked: given
 
     def close(self) -> None:
@@ -127,18 +127,18 @@ def api() -> Iterator[Peer]:
     peer.close()
 
 
-def vector(*rows: tuple[dict[str, str], str], **more: Any) -> Given:
+def vector(*rows: tuple[dict[str, str], str], **more: Any) -> StandInAnswer:
     """An answer of Prometheus to an instant query."""
     result = [{"metric": metric, "value": [1_780_300_800, value]} for metric, value in rows]
     data = {"resultType": "vector", "result": result}
-    return Given(body=json.dumps({"status": "success", "data": data, **more}).encode())
+    return StandInAnswer(body=json.dumps({"status": "success", "data": data, **more}).encode())
 
 
-def matrix(*values: str) -> Given:
+def matrix(*values: str) -> StandInAnswer:
     """An answer of Prometheus to a range query, with one series."""
     points = [[1_780_300_200 + 60 * number, value] for number, value in enumerate(values)]
     data = {"resultType": "matrix", "result": [{"metric": {"node": "a"}, "values": points}]}
-    return Given(body=json.dumps({"status": "success", "data": data}).encode())
+    return StandInAnswer(body=json.dumps({"status": "success", "data": data}).encode())
 
 
 def tried(fleet: Path, name: str, *words: str, code: int = 0) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def test_a_misspelled_metric_is_said_before_the_merge(fleet: Path, store: Peer) 
 
 def test_what_prometheus_says_of_a_query_is_shown(fleet: Path, store: Peer) -> None:
     error = {"status": "error", "errorType": "execution", "error": "many-to-many matching\x1b[31m"}
-    store.says(Given(status=422, body=json.dumps(error).encode()))
+    store.says(StandInAnswer(status=422, body=json.dumps(error).encode()))
     output = tried(fleet, "cpu-headroom", "--prometheus", store.url, code=1)
     assert output["failure"]["reason"] == "query_execution"
     assert "many-to-many matching" in output["failure"]["message"]
@@ -299,7 +299,7 @@ def test_token_and_headers_go_to_the_store_and_into_no_message(
     fleet: Path, store: Peer, tmp_path: Path
 ) -> None:
     (tmp_path / "token").write_text("very-secret-token\n")
-    store.answer = lambda asked: Given(
+    store.answer = lambda asked: StandInAnswer(
         status=401, body=f"no: {asked.headers['authorization']}".encode()
     )
     words = (
@@ -354,9 +354,9 @@ def test_a_store_sees_credentials_where_git_allows_it(
     for name, key, text in (("reader", "token", "s3cret"), ("ca", "ca.crt", servers.pem)):
         (secrets / name).mkdir(parents=True)
         (secrets / name / key).write_text(text)
-    asked: list[Asked] = []
+    asked: list[StandInRequest] = []
 
-    def answer(given: Asked) -> Given:
+    def answer(given: StandInRequest) -> StandInAnswer:
         asked.append(given)
         return vector(({}, "37.5"))
 
@@ -395,7 +395,7 @@ def test_a_scoring_api_is_called_as_the_agent_calls_it(fleet: Path, store: Peer,
     (fleet / "scorers" / "by-api.yaml").write_text(API.replace("API_URL", api.url))
     store.says(matrix("1", "2", "3"))
     scores = {"results": [{"metric": {"node": "a"}, "score": 70.9}, {"metric": {}, "score": "x"}]}
-    api.says(Given(body=json.dumps(scores).encode()))
+    api.says(StandInAnswer(body=json.dumps(scores).encode()))
     output = tried(fleet, "by-api", "--prometheus", store.url)
     assert store.asked[0].path.startswith("/api/v1/query_range?")
     (asked,) = api.asked
@@ -411,17 +411,17 @@ def test_a_scoring_api_is_called_as_the_agent_calls_it(fleet: Path, store: Peer,
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (Given(body=b"<html>"), "invalid_body"),
-        (Given(body=b'{"results": ' + b"[" * 100_000), "invalid_body"),
-        (Given(body=b'{"results": [' + b"{}," * 300_000 + b"{}]}"), "too_large"),
-        (Given(status=302, headers={"Location": "http://169.254.169.254/"}), "redirected"),
-        (Given(status=500, body=b"\x1b[2J" * 100_000), "server_error"),
-        (Given(headers={"Content-Length": "99999999"}), "too_large"),
+        (StandInAnswer(body=b"<html>"), "invalid_body"),
+        (StandInAnswer(body=b'{"results": ' + b"[" * 100_000), "invalid_body"),
+        (StandInAnswer(body=b'{"results": [' + b"{}," * 300_000 + b"{}]}"), "too_large"),
+        (StandInAnswer(status=302, headers={"Location": "http://169.254.169.254/"}), "redirected"),
+        (StandInAnswer(status=500, body=b"\x1b[2J" * 100_000), "server_error"),
+        (StandInAnswer(headers={"Content-Length": "99999999"}), "too_large"),
     ],
     ids=["html", "deep", "many", "redirect", "error", "long"],
 )
 def test_a_hostile_scoring_api_is_a_sentence(
-    fleet: Path, store: Peer, api: Peer, answer: Given, reason: str
+    fleet: Path, store: Peer, api: Peer, answer: StandInAnswer, reason: str
 ) -> None:
     (fleet / "scorers" / "by-api.yaml").write_text(API.replace("API_URL", api.url))
     store.says(matrix("1"))
@@ -443,7 +443,7 @@ def test_a_scoring_api_that_cannot_be_reached_is_said(fleet: Path, store: Peer, 
 def test_a_scoring_api_without_series_needs_no_store(fleet: Path, api: Peer) -> None:
     file = "scorers/region-preference.yaml"
     edit(fleet, file, "http://static-scoring.scoring.svc:8000", api.url)
-    api.says(Given(body=json.dumps({"results": [{"metric": {}, "score": 9}]}).encode()))
+    api.says(StandInAnswer(body=json.dumps({"results": [{"metric": {}, "score": 9}]}).encode()))
     output = tried(fleet, "region-preference")
     assert [item["value"] for item in output["items"]] == [90]
     assert (output["source"], output["query"]) == (None, None)

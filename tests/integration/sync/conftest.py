@@ -10,7 +10,7 @@ import pytest
 from gitops_dsf.cli.main import main
 from tests.support import yamlfast
 from tests.support.fleets import IMAGES
-from tests.support.pageserver import PageServer
+from tests.support.pageserver import ConfigPageServer
 
 SETTINGS = {
     "apiVersion": "gitops-dsf.io/v1alpha1",
@@ -86,6 +86,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
 
 
 @pytest.fixture
-def server() -> Iterator[PageServer]:
-    with PageServer() as running:
+def server() -> Iterator[ConfigPageServer]:
+    with ConfigPageServer() as running:
         yield running

@@ -22,7 +22,7 @@ from gitops_dsf.sync.page import FetchedPage, PageFault
 from gitops_dsf.sync.requests import page_request
 from tests.integration.sync.conftest import SETTINGS, Repository
 from tests.support.agent.certificates import Authority
-from tests.support.pageserver import Answer, PageServer, says
+from tests.support.pageserver import Answer, ConfigPageServer, says
 
 PAGE = {
     "name": "cpu",
@@ -58,7 +58,7 @@ def gate(valid: Callable[[], str]) -> Callable[[BaseHTTPRequestHandler], None]:
     return serve
 
 
-class TokenServer(PageServer):
+class TokenServer(ConfigPageServer):
     """Issues issued-s3cret-1, issued-s3cret-2 and so on to one client."""
 
     def __init__(self) -> None:
@@ -95,7 +95,10 @@ def on_hub(url: str, auth: dict[str, Any], **spec: Any) -> DynamicScorer:
 
 
 def test_sync_sends_the_token_of_now_where_it_may_go(
-    repository: Repository, server: PageServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    repository: Repository,
+    server: ConfigPageServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     valid = "s3cret-value-1"
     server.pages["/config"] = gate(lambda: valid)
@@ -132,7 +135,7 @@ def test_sync_sends_the_token_of_now_where_it_may_go(
 
 
 def test_a_public_page_needs_no_folder_and_a_guarded_one_names_the_field(
-    repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    repository: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     allow(repository, "127.0.0.1")
     server.pages["/config"] = says(**PAGE)
@@ -152,7 +155,10 @@ def test_a_wrong_folder_is_wrong_usage(
 
 
 def test_a_page_that_repeats_the_token_is_not_locked(
-    repository: Repository, server: PageServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    repository: Repository,
+    server: ConfigPageServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     allow(repository, "127.0.0.1")
     server.pages["/config"] = says(**PAGE, description="you sent s3cret-value-1")
@@ -166,7 +172,10 @@ def test_a_page_that_repeats_the_token_is_not_locked(
 
 
 def test_sync_asks_a_token_server(
-    repository: Repository, server: PageServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    repository: Repository,
+    server: ConfigPageServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     allow(repository, "127.0.0.1")
     folder = put(tmp_path / "secrets", "client", client_id="hub", client_secret="client-s3cret")
@@ -194,7 +203,7 @@ def test_sync_shows_the_certificate_of_now(
     (tmp_path / "ca.pem").write_text(servers.pem)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     folder = tmp_path / "secrets"
-    server = PageServer()
+    server = ConfigPageServer()
     server.serve_tls(servers.server(tmp_path / "server", client_authority=clients))
     with server:
         server.pages["/config"] = says(**PAGE)
@@ -219,7 +228,7 @@ def test_private_cas_of_a_page_and_its_token_server_are_read_from_files(
     allow(repository, "127.0.0.1")
     pages, logins = Authority("pages"), Authority("logins")
     folder = put(tmp_path / "secrets", "client", client_id="hub", client_secret="client-s3cret")
-    server, issuer = PageServer(), TokenServer()
+    server, issuer = ConfigPageServer(), TokenServer()
     server.serve_tls(pages.server(tmp_path / "pages"))
     issuer.serve_tls(logins.server(tmp_path / "logins"))
     with server, issuer:
@@ -266,7 +275,7 @@ def test_a_private_ca_is_trusted_where_no_credentials_may_go(
     pages = Authority("pages")
     folder = put(tmp_path / "secrets", "page-ca", **{"ca.crt": f"\ufeff{pages.pem}"})
     put(folder, "api", token="s3cret-value")
-    server = PageServer()
+    server = ConfigPageServer()
     server.serve_tls(pages.server(tmp_path / "pages"))
     with server:
         server.pages["/config"] = says(**PAGE)
@@ -278,7 +287,7 @@ def test_a_private_ca_is_trusted_where_no_credentials_may_go(
 
 
 def test_the_reconciler_probes_with_the_same_credentials(
-    server: PageServer, tmp_path: Path
+    server: ConfigPageServer, tmp_path: Path
 ) -> None:
     """A token that is refused is replaced; two scorers with one client share it."""
     folder = put(tmp_path / "secrets", "client", client_id="hub", client_secret="client-s3cret")
@@ -312,7 +321,7 @@ def test_the_reconciler_probes_with_the_same_credentials(
 
 
 def test_a_token_that_was_withdrawn_is_replaced_within_the_probe(
-    server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ConfigPageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dsf_runtime.oauth2.REFUSED_SECONDS", 0.0)
     folder = put(tmp_path / "secrets", "client", client_id="hub", client_secret="client-s3cret")
@@ -387,7 +396,7 @@ def test_a_prober_shows_the_certificate_of_now(
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     pair = tmp_path / "secrets" / "pair"
     clients.pair(pair, name="hub")
-    server = PageServer()
+    server = ConfigPageServer()
     server.serve_tls(servers.server(tmp_path / "server", client_authority=clients))
     with server:
         server.pages["/config"] = says(**PAGE)
@@ -405,7 +414,7 @@ def test_a_prober_shows_the_certificate_of_now(
 
 
 def test_a_proposal_reads_the_page_with_credentials(
-    repository: Repository, server: PageServer, tmp_path: Path
+    repository: Repository, server: ConfigPageServer, tmp_path: Path
 ) -> None:
     allow(repository, "127.0.0.1")
     server.pages["/config"] = gate(lambda: "s3cret-value")

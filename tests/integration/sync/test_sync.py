@@ -20,7 +20,7 @@ from tests.integration.sync.conftest import CLUSTER, SETTINGS, SOURCE, Repositor
 from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf, program
 from tests.support.outputs import check_output
-from tests.support.pageserver import Answer, PageServer, says
+from tests.support.pageserver import Answer, ConfigPageServer, says
 from tests.support.rendering import metric_source
 
 QUERY = 'avg(rate(node_cpu_seconds_total{mode="idle"}[5m]))'
@@ -51,7 +51,7 @@ def page(
 
 
 @pytest.fixture
-def cpu(repository: Repository, server: PageServer) -> Repository:
+def cpu(repository: Repository, server: ConfigPageServer) -> Repository:
     """One scorer, its lock taken."""
     server.pages["/config"] = says(**page())
     repository.scorer("cpu", f"{server.url}/config")
@@ -60,7 +60,7 @@ def cpu(repository: Repository, server: PageServer) -> Repository:
 
 
 def test_the_first_lock_is_what_the_page_says(
-    repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    repository: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.pages["/config"] = says(**page())
     repository.scorer("cpu", f"{server.url}/config")
@@ -106,7 +106,7 @@ spec:
     assert out.err == "1 new; review locks/, run gitops-dsf render, and commit both\n"
 
 
-def test_a_page_of_the_same_meaning_is_no_change(cpu: Repository, server: PageServer) -> None:
+def test_a_page_of_the_same_meaning_is_no_change(cpu: Repository, server: ConfigPageServer) -> None:
     before = cpu.files()
     changed = page()
     changed["unknown"] = {"deep": [1]}
@@ -119,14 +119,14 @@ def test_a_page_of_the_same_meaning_is_no_change(cpu: Repository, server: PageSe
     assert cpu.files() == before
 
 
-def test_a_byte_order_mark_is_no_change(cpu: Repository, server: PageServer) -> None:
+def test_a_byte_order_mark_is_no_change(cpu: Repository, server: ConfigPageServer) -> None:
     before = cpu.files()
     server.pages["/config"] = Answer(body=b"\xef\xbb\xbf" + json.dumps(page()).encode())
     assert cpu.sync() == 0
     assert cpu.files() == before
 
 
-def test_null_is_absent(repository: Repository, server: PageServer) -> None:
+def test_null_is_absent(repository: Repository, server: ConfigPageServer) -> None:
     """FastAPI writes the optional fields of its models as null."""
     params = {"query": None, "range": None, "step": None}
     source = {"type": "None", "host": None, "path": None, "params": params}
@@ -141,7 +141,7 @@ def test_null_is_absent(repository: Repository, server: PageServer) -> None:
 
 
 def test_check_says_field_by_field_what_differs_and_writes_nothing(
-    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    cpu: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = cpu.files()
     server.pages["/config"] = says(**page(interval=30, query="up", description=""))
@@ -185,7 +185,7 @@ cpu  changed    locks/cpu.yaml would be written
 
 
 def test_a_lock_in_a_shared_file_is_updated_there(
-    repository: Repository, server: PageServer
+    repository: Repository, server: ConfigPageServer
 ) -> None:
     for name in ("a", "b"):
         server.pages[f"/{name}"] = says(**page(name=name))
@@ -279,7 +279,7 @@ BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
 
 @pytest.mark.parametrize("case", list(BAD))
 def test_bad_answers_are_refused_and_the_old_lock_stays(
-    case: str, cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    case: str, cpu: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer, words = BAD[case]
     before = cpu.files()
@@ -315,7 +315,7 @@ def test_network_faults_are_told_apart(
 @pytest.mark.parametrize("host", ["cpu.scoring.svc", "cpu.scoring.svc.cluster.local"])
 def test_a_page_of_a_service_is_asked_through_a_forwarded_port(
     repository: Repository,
-    server: PageServer,
+    server: ConfigPageServer,
     capsys: pytest.CaptureFixture[str],
     host: str,
 ) -> None:
@@ -343,7 +343,7 @@ def test_a_forwarded_port_shows_the_certificate_of_the_service(
     authority = Authority("scoring")
     (tmp_path / "ca.pem").write_text(authority.pem)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-    server = PageServer()
+    server = ConfigPageServer()
     server.serve_tls(authority.server(tmp_path / "server", host="cpu.scoring.svc"))
     with server:
         server.pages["/config"] = says(**page())
@@ -383,7 +383,7 @@ def test_only_names_of_services_get_that_hint(
 
 
 def test_a_page_that_scorers_share_is_asked_once(
-    repository: Repository, server: PageServer
+    repository: Repository, server: ConfigPageServer
 ) -> None:
     server.pages["/good"] = says(**page(name="", interval=30))
     for name in ("one", "two"):
@@ -394,7 +394,7 @@ def test_a_page_that_scorers_share_is_asked_once(
 
 
 def test_a_score_name_that_collides_is_refused_whoever_had_it_first(
-    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    cpu: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.pages["/other"] = says(**page(name="cpu"))
     cpu.scorer("another", f"{server.url}/other")  # sorts before cpu, which has the name
@@ -422,7 +422,7 @@ def mask(repository: Repository, score: str) -> None:
 
 @pytest.mark.parametrize("masked", ["one", "two", "three"])
 def test_a_mask_for_a_score_of_a_first_lock_refuses_no_lock(
-    repository: Repository, server: PageServer, masked: str
+    repository: Repository, server: ConfigPageServer, masked: str
 ) -> None:
     for name in ("one", "two", "three"):
         server.pages[f"/{name}"] = says(**page(name=f"{name}-score"))
@@ -433,7 +433,7 @@ def test_a_mask_for_a_score_of_a_first_lock_refuses_no_lock(
 
 
 def test_a_mask_for_a_score_that_no_page_has_refuses_no_lock(
-    repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    repository: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No lock took the score away, so validate names the mask, once all names of scores are
     known.
@@ -458,7 +458,7 @@ def test_a_mask_for_a_score_that_no_page_has_refuses_no_lock(
 
 
 def test_the_lock_that_takes_a_masked_score_away_is_refused_not_a_first_one(
-    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    cpu: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mask(cpu, "cpu")
     server.pages["/config"] = says(**page(name="cpu-v2"))
@@ -478,7 +478,7 @@ def test_the_lock_that_takes_a_masked_score_away_is_refused_not_a_first_one(
 
 
 def test_a_page_may_name_any_host_beside_a_metric_source(
-    cpu: Repository, server: PageServer
+    cpu: Repository, server: ConfigPageServer
 ) -> None:
     """The MetricSource names the host, and the one of the page has no effect."""
     cpu.write(
@@ -493,7 +493,7 @@ def test_a_page_may_name_any_host_beside_a_metric_source(
 
 
 def test_a_host_moves_only_when_scorer_or_repository_agree(
-    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    cpu: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.pages["/config"] = says(**page(source={"host": "http://metrics-1.example.com:9090"}))
     cpu.scorer("cpu", f"{server.url}/config", source={})
@@ -515,7 +515,7 @@ def test_a_host_moves_only_when_scorer_or_repository_agree(
 
 
 def test_a_host_that_only_the_page_names_gets_no_token(
-    repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    repository: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     auth = {"tokenSecretRef": {"name": "prometheus", "key": "token"}}
     repository.write(
@@ -536,7 +536,7 @@ def test_a_host_that_only_the_page_names_gets_no_token(
 
 
 def test_a_scorer_that_is_no_longer_full_is_reported(
-    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    cpu: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cpu.scorer("cpu", f"{server.url}/config", configSyncMode="None")
     asked = server.asked.total()
@@ -555,7 +555,7 @@ def test_a_scorer_that_is_no_longer_full_is_reported(
 
 
 def test_a_lock_that_somebody_broke_is_not_written_over(
-    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    cpu: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for text in (
         cpu.lock("cpu") + "\n  tab:\t: [",
@@ -569,7 +569,7 @@ def test_a_lock_that_somebody_broke_is_not_written_over(
 
 
 def test_a_scorer_with_mistakes_is_reported_and_the_others_go_on(
-    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    cpu: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cpu.scorer("broken", f"{server.url}/config", location="Moon")
     server.pages["/config"] = says(**page(interval=9))
@@ -579,7 +579,7 @@ def test_a_scorer_with_mistakes_is_reported_and_the_others_go_on(
 
 
 def test_only_the_named_scorer_is_asked(
-    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    cpu: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.pages["/mem"] = says(**page(name="mem"))
     cpu.scorer("mem", f"{server.url}/mem")
@@ -640,7 +640,7 @@ def test_a_query_that_would_crash_the_parser_is_a_finding(repository: Repository
 
 @pytest.mark.parametrize("query", LONG.values(), ids=LONG)
 def test_a_long_query_is_accepted(
-    query: str, repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+    query: str, repository: Repository, server: ConfigPageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.pages["/config"] = says(**page(query=query))
     repository.scorer("cpu", f"{server.url}/config")

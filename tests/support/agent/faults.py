@@ -5,16 +5,24 @@ from pathlib import Path
 from typing import Final, Literal
 
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen, last_values, matrix, series
+from tests.support.agent.http import (
+    HttpFake,
+    PeerFault,
+    RecordedRequest,
+    SentReply,
+    last_values,
+    matrix,
+    series,
+)
 from tests.support.agent.running import ConfigMapVolume, RunningAgent, entry, running
 from tests.support.waiting import until
 
-Faults = Mapping[str, tuple[Reply | Fault, str]]
+Faults = Mapping[str, tuple[SentReply | PeerFault, str]]
 """By name: the answer, and the expected reason."""
 
 EAGER: Final = {"deadband": 0, "minIntervalSeconds": 0}
 SOURCE: Final = matrix(series(3))
-SCORES: Final = Reply.of({"results": [{"metric": {"node": "a"}, "score": 1.5}]})
+SCORES: Final = SentReply.of({"results": [{"metric": {"node": "a"}, "score": 1.5}]})
 LIMITS: Final = ("--request-timeout", "8", "--max-answer-bytes", "200000")
 """Dozens of scorers start at once: a healthy peer may need seconds to answer the last one."""
 INTERVAL: Final = 4
@@ -23,13 +31,13 @@ REFUSED: Final = "refused"
 WELL: Final = "well"
 
 
-class Peer:
-    def __init__(self, faults: Faults, healthy: Reply) -> None:
+class FaultyPeer:
+    def __init__(self, faults: Faults, healthy: SentReply) -> None:
         self._faults = faults
         self._healthy = healthy
         self.failing = False
 
-    def __call__(self, seen: Seen) -> Reply | Fault:
+    def __call__(self, seen: RecordedRequest) -> SentReply | PeerFault:
         name = seen.path.split("/")[1]
         return self._faults[name][0] if self.failing and name in self._faults else self._healthy
 
@@ -40,7 +48,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
     counted for each, their exported samples are gone, their published scores stay, and the healthy
     scorer keeps its grid.
     """
-    peer = Peer(faults, SCORES if side == "scoring" else SOURCE)
+    peer = FaultyPeer(faults, SCORES if side == "scoring" else SOURCE)
     volume, out = ConfigMapVolume(folder / "config"), folder / "out"
     names = {*faults, REFUSED, WELL}
     everyone = {f"{name}-score" for name in names}

@@ -5,7 +5,7 @@ from typing import Final
 
 from dsf_agent.schedule.worker import Grid
 from dsf_wire.publishrule import stable_fraction
-from tests.support.agent.http import Seen
+from tests.support.agent.http import RecordedRequest
 
 SLACK_SECONDS: Final = 0.1
 """How far a call may be from its grid point: ``until`` advances the clock a little during an
@@ -18,7 +18,7 @@ def grid_of(name: str) -> Grid:
     return Grid(interval=1, phase=stable_fraction("c1", f"{name}-score", "phase"))
 
 
-def assert_on_grid(calls: Sequence[Seen], *, grid: Grid, least: int) -> None:
+def assert_on_grid(calls: Sequence[RecordedRequest], *, grid: Grid, least: int) -> None:
     """Fails unless each grid point between the calls has exactly one, more than ``least`` in
     all.
     """

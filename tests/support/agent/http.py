@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class RecordedRequest:
     """A received request. Header names are in lower case."""
 
     method: str
@@ -41,7 +41,7 @@ class Seen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
+class SentReply:
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Reply:
     @classmethod
     def of(
         cls, plain: object, *, status: int = 200, headers: Mapping[str, str] | None = None
-    ) -> "Reply":
+    ) -> "SentReply":
         return cls(
             status=status,
             body=json.dumps(plain).encode(),
@@ -58,7 +58,7 @@ class Reply:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fault:
+class PeerFault:
     """An invalid answer: its bytes, their timing, and how the connection ends."""
 
     writes: tuple[bytes, ...] = ()
@@ -79,8 +79,8 @@ class Stream:
     head: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-Answer = Reply | Fault | Stream
-Handler = Callable[[Seen], Awaitable[Answer] | Answer]
+Answer = SentReply | PeerFault | Stream
+Handler = Callable[[RecordedRequest], Awaitable[Answer] | Answer]
 
 
 class HttpFake:
@@ -90,7 +90,7 @@ class HttpFake:
         self, handler: Handler, *, tls: ssl.SSLContext | None = None, port: int = 0
     ) -> None:
         self.handler = handler
-        self.seen: list[Seen] = []
+        self.seen: list[RecordedRequest] = []
         self.connections = 0
         self.open = 0
         self._tls = tls
@@ -118,7 +118,7 @@ class HttpFake:
     ) -> None:
         await self.stop()
 
-    def to(self, name: str) -> list[Seen]:
+    def to(self, name: str) -> list[RecordedRequest]:
         """Requests whose path begins with this name."""
         return [seen for seen in self.seen if seen.path.startswith(f"/{name}/")]
 
@@ -166,7 +166,7 @@ class HttpFake:
             for name, _, value in (line.partition(":") for line in lines if line)
         }
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-        seen = Seen(
+        seen = RecordedRequest(
             method=method,
             target=target,
             headers=headers,
@@ -178,7 +178,7 @@ class HttpFake:
         answer = self.handler(seen)
         if isinstance(answer, Awaitable):
             answer = await answer
-        if isinstance(answer, Fault):
+        if isinstance(answer, PeerFault):
             return await self._fault(answer, reader, writer)
         if isinstance(answer, Stream):
             return await self._stream(answer, reader, writer)
@@ -214,7 +214,7 @@ class HttpFake:
         return False
 
     async def _fault(
-        self, fault: Fault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, fault: PeerFault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         for piece in fault.writes:
             await asyncio.sleep(fault.pause)
@@ -255,23 +255,23 @@ def series(count: int, *, points: int = 3, **labels: str) -> list[dict[str, Any]
     ]
 
 
-def matrix(result: Sequence[Mapping[str, Any]], **more: object) -> Reply:
-    return Reply.of(
+def matrix(result: Sequence[Mapping[str, Any]], **more: object) -> SentReply:
+    return SentReply.of(
         {"status": "success", "data": {"resultType": "matrix", "result": result}, **more}
     )
 
 
-def prometheus(result: Sequence[Mapping[str, Any]]) -> Callable[[Seen], Reply]:
+def prometheus(result: Sequence[Mapping[str, Any]]) -> Callable[[RecordedRequest], SentReply]:
     answer = matrix(result)
     return lambda _seen: answer
 
 
-def prometheus_error(kind: str, text: str, *, status: int = 400) -> Reply:
-    return Reply.of({"status": "error", "errorType": kind, "error": text}, status=status)
+def prometheus_error(kind: str, text: str, *, status: int = 400) -> SentReply:
+    return SentReply.of({"status": "error", "errorType": kind, "error": text}, status=status)
 
 
-def last_values(seen: Seen) -> Reply:
-    return Reply.of(
+def last_values(seen: RecordedRequest) -> SentReply:
+    return SentReply.of(
         {
             "results": [
                 {"metric": one["metric"], "score": float(one["values"][-1][1])}
@@ -281,8 +281,8 @@ def last_values(seen: Seen) -> Reply:
     )
 
 
-def scores(*values: float | str, **labels: str) -> Callable[[Seen], Reply]:
-    answer = Reply.of(
+def scores(*values: float | str, **labels: str) -> Callable[[RecordedRequest], SentReply]:
+    answer = SentReply.of(
         {
             "results": [
                 {"metric": {"node": f"n{index}", **labels}, "score": value}
@@ -293,11 +293,11 @@ def scores(*values: float | str, **labels: str) -> Callable[[Seen], Reply]:
     return lambda _seen: answer
 
 
-class Scoring:
+class FakeScoring:
     """A scoring API whose scores a test changes."""
 
     def __init__(self, *values: float) -> None:
         self.values = values
 
-    def __call__(self, seen: Seen) -> Reply:
+    def __call__(self, seen: RecordedRequest) -> SentReply:
         return scores(*self.values)(seen)

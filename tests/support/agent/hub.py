@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from dsf_agent.publish.store import ScoredCondition
 from dsf_wire.constants import AGENT_NAMESPACE
-from tests.support.agent.http import Reply, Seen
+from tests.support.agent.http import RecordedRequest, SentReply
 from tests.support.agent.scorewrites import timestamp
-from tests.support.apiserver import SCORES, ApiServer, Object, failure, kubeconfig
+from tests.support.apiserver import SCORES, FakeApiServer, Object, failure, kubeconfig
 
 UPSTREAM: Final = "dynamic-scoring-agent"
 """The field manager of an upstream agent, which is the name of its program."""
@@ -21,7 +21,7 @@ HAS_SCORES: Final = ScoredCondition(holds=True, reason="Scored", message="", sin
 BASE: Final = "/apis/cluster.open-cluster-management.io/v1alpha1"
 
 
-class ScoreHub(ApiServer):
+class ScoreHub(FakeApiServer):
     """A hub with scores, by (cluster, name), or a managed cluster with Secrets and ConfigMaps."""
 
     def secret(self, name: str, **values: str) -> None:
@@ -58,7 +58,7 @@ class ScoreHub(ApiServer):
             "content-type": "application/json",
         }
         reply = self.answered(
-            Seen(
+            RecordedRequest(
                 method=method,
                 target=target,
                 headers=headers,
@@ -66,7 +66,7 @@ class ScoreHub(ApiServer):
                 at=self.now(),
             )
         )
-        assert isinstance(reply, Reply)
+        assert isinstance(reply, SentReply)
         assert reply.status < 300, reply.body
 
 

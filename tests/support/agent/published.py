@@ -18,7 +18,7 @@ from dsf_wire.summary import ScorerSummary
 
 
 @dataclass(frozen=True)
-class Result:
+class PublishedResult:
     """One result of a scorer. The label `node` may name its item."""
 
     raw: float
@@ -32,7 +32,9 @@ class PublishedScores:
     cluster: str
     by_name: dict[str, PublishedItems] = field(default_factory=dict)
 
-    def cycle(self, scorer: ScorerSummary, results: Sequence[Result], *, now: float) -> None:
+    def cycle(
+        self, scorer: ScorerSummary, results: Sequence[PublishedResult], *, now: float
+    ) -> None:
         """One cycle. A source without series publishes the default score, or fails the cycle."""
         wanted = self._items(scorer, results)
         if not wanted:
@@ -55,7 +57,7 @@ class PublishedScores:
         """Deletes the objects of scorers that are gone, as the agent's pruner does."""
         self.by_name = {name: self.by_name[name] for name in names if name in self.by_name}
 
-    def _items(self, scorer: ScorerSummary, results: Sequence[Result]) -> dict[str, int]:
+    def _items(self, scorer: ScorerSummary, results: Sequence[PublishedResult]) -> dict[str, int]:
         if not results:
             return default_items(scorer, cluster=self.cluster) or {}
         label_sets = LabelSets(

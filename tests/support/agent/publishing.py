@@ -50,7 +50,7 @@ class ObjectsByCluster(UserDict[tuple[str, str], StoredScores]):
         return list(self._of_cluster[cluster].values())
 
 
-class Hub:
+class PublishingHub:
     """The objects of all clusters, and every write with the seconds since the start."""
 
     def __init__(self, *, seconds: float = 0.01) -> None:
@@ -90,8 +90,8 @@ class Hub:
         return [at for at, _, written in self.writes if written == name]
 
 
-class Store:
-    def __init__(self, hub: Hub, cluster: str) -> None:
+class PublishingStore:
+    def __init__(self, hub: PublishingHub, cluster: str) -> None:
         self._hub, self._cluster = hub, cluster
 
     async def write(
@@ -177,10 +177,12 @@ class Store:
 
 
 class Publishing:
-    def __init__(self, hub: Hub, *, writes_per_second: float, conditions_per_second: float) -> None:
+    def __init__(
+        self, hub: PublishingHub, *, writes_per_second: float, conditions_per_second: float
+    ) -> None:
         self.hub = hub
         self.publisher = Publisher(
-            store_of=partial(Store, hub),
+            store_of=partial(PublishingStore, hub),
             wall=hub.wall,
             writes_per_second=writes_per_second,
             conditions_per_second=conditions_per_second,
@@ -219,7 +221,7 @@ class Publishing:
 
 @asynccontextmanager
 async def publishing(
-    hub: Hub,
+    hub: PublishingHub,
     *,
     writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND,
     conditions_per_second: float = 10,

@@ -194,7 +194,7 @@ async def checked(*flags: str | Path) -> int:
     return await check.run(build.Adapters(read, wall=wall), only=arguments.scorer)
 
 
-class Place:
+class AgentFolder:
     """One folder. Without ``hub`` the agent writes its scores to ``out``."""
 
     def __init__(self, folder: Path) -> None:

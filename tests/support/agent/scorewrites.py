@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.support.agent.http import Seen
+from tests.support.agent.http import RecordedRequest
 
 Path = tuple[str, ...]
 Entry = dict[str, Any]
@@ -204,7 +204,7 @@ class RefusedError(Exception):
         self.status = status
 
 
-def written(seen: Seen, before: Object, *, sub: str, now: float) -> Object:
+def written(seen: RecordedRequest, before: Object, *, sub: str, now: float) -> Object:
     """What is stored after a request, where ``before`` was stored. Raises RefusedError."""
     stored = copy.deepcopy(before)
     match seen.method, seen.headers.get("content-type"), sub:
@@ -225,7 +225,7 @@ def timestamp(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def _create(seen: Seen, now: float) -> Object:
+def _create(seen: RecordedRequest, now: float) -> Object:
     """The status of a new object is dropped.
 
     Without labels there is nothing that a manager could own.
@@ -239,7 +239,7 @@ def _create(seen: Seen, now: float) -> Object:
     return stored
 
 
-def _apply(seen: Seen, stored: Object, now: float) -> Object:
+def _apply(seen: RecordedRequest, stored: Object, now: float) -> Object:
     metadata = stored["metadata"]
     labels = seen.json()["metadata"].get("labels", {})
     metadata.setdefault("labels", {}).update(labels)
@@ -252,7 +252,9 @@ def _apply(seen: Seen, stored: Object, now: float) -> Object:
     return stored
 
 
-def _labels_entry(seen: Seen, labels: Mapping[str, str], *, operation: str, now: float) -> Object:
+def _labels_entry(
+    seen: RecordedRequest, labels: Mapping[str, str], *, operation: str, now: float
+) -> Object:
     fields: Object = {f"f:{name}": {} for name in sorted(labels)}
     if operation == "Update":
         fields |= {".": {}}
@@ -266,7 +268,7 @@ def _labels_entry(seen: Seen, labels: Mapping[str, str], *, operation: str, now:
     }
 
 
-def _apply_status(seen: Seen, stored: Object, now: float) -> Object:
+def _apply_status(seen: RecordedRequest, stored: Object, now: float) -> Object:
     wanted = seen.json()["status"]
     version = seen.json()["metadata"].get("resourceVersion")
     if version not in {None, stored["metadata"]["resourceVersion"]}:
@@ -290,7 +292,7 @@ def _apply_status(seen: Seen, stored: Object, now: float) -> Object:
     return stored
 
 
-def _update_status(seen: Seen, stored: Object, now: float) -> Object:
+def _update_status(seen: RecordedRequest, stored: Object, now: float) -> Object:
     """As the upstream agent writes: read, change, replace."""
     sent = seen.json()
     if sent["metadata"].get("resourceVersion") not in {None, stored["metadata"]["resourceVersion"]}:
@@ -306,7 +308,7 @@ def _update_status(seen: Seen, stored: Object, now: float) -> Object:
     return stored
 
 
-def _move_ownership(seen: Seen, stored: Object) -> Object:
+def _move_ownership(seen: RecordedRequest, stored: Object) -> Object:
     """From one manager to another, the only use of JSON patches here."""
     change = {one["path"]: one["value"] for one in seen.json()}
     metadata = stored["metadata"]
@@ -318,7 +320,7 @@ def _move_ownership(seen: Seen, stored: Object) -> Object:
     return stored
 
 
-def _manager(seen: Seen) -> str:
+def _manager(seen: RecordedRequest) -> str:
     """The field manager of a request.
 
     By default it is the program name in User-Agent, before the slash.

@@ -13,7 +13,7 @@ STARTED = re.compile(r"Uvicorn running on (http://\S+)")
 
 
 @dataclass(kw_only=True)
-class Served:
+class ServedScorer:
     """A running `gitops-dsf scorer run`."""
 
     url: str
@@ -21,7 +21,7 @@ class Served:
 
 
 @contextmanager
-def serving(app: str, directory: Path, *options: str, programs: Path) -> Iterator[Served]:
+def serving(app: str, directory: Path, *options: str, programs: Path) -> Iterator[ServedScorer]:
     """`programs` is the folder with `gitops-dsf`, such as the fixture `warm_programs`."""
     command = [str(programs / "gitops-dsf"), "scorer", "run", app, "--port", "0", *options]
     with subprocess.Popen(command, cwd=directory, stderr=subprocess.PIPE, text=True) as process:
@@ -33,7 +33,7 @@ def serving(app: str, directory: Path, *options: str, programs: Path) -> Iterato
                 found = STARTED.search(line)
                 if found is not None:
                     # Nobody reads the rest. A few log lines fit into the pipe.
-                    yield Served(url=found[1], process=process)
+                    yield ServedScorer(url=found[1], process=process)
                     return
             pytest.fail("the scoring API did not start:\n" + "".join(lines))
         finally:

@@ -9,7 +9,7 @@ from tests.support.threadserver import Handler, ThreadServer
 
 
 @dataclass(kw_only=True)
-class Asked:
+class StandInRequest:
     """A request that the stand-in received."""
 
     method: str
@@ -19,7 +19,7 @@ class Asked:
 
 
 @dataclass(kw_only=True)
-class Given:
+class StandInAnswer:
     """An answer of the stand-in."""
 
     status: int = 200
@@ -27,20 +27,20 @@ class Given:
     headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
 
 
-Behaviour = Callable[[Asked], Given]
+Behaviour = Callable[[StandInRequest], StandInAnswer]
 
 
 class StandIn:
     """A scoring API whose answers the test sets. It records the requests."""
 
     def __init__(self, behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[StandInRequest] = []
         stand_in = self
 
         class StandInHandler(Handler):
             def serve(self) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                asked = Asked(
+                asked = StandInRequest(
                     method=self.command, path=self.path, headers=headers, body=self.body()
                 )
                 stand_in.asked.append(asked)

@@ -14,7 +14,7 @@ from dsf_agent.errors import AgentError
 from dsf_agent.publish.publication import ScoreFault, ScorePublication
 from dsf_agent.publish.store import StoredScores
 from dsf_wire.scored import Reason, ScoredReason
-from tests.support.agent.publishing import NO_SERIES, VALUES, Hub, offer, publishing
+from tests.support.agent.publishing import NO_SERIES, VALUES, PublishingHub, offer, publishing
 
 PROMPT_SECONDS = 5.0
 BRIEF_SECONDS = 20.0
@@ -39,7 +39,7 @@ def stated(stored: StoredScores) -> tuple[bool, str, str] | None:
 
 
 async def test_a_central_source_that_dies_on_a_fleet_is_told_over_ten_minutes_and_once() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     clusters = [f"c{number:04}" for number in range(700)]
     async with publishing(hub, writes_per_second=1e6, conditions_per_second=1e6) as running:
         cpu = running.publication("cpu")
@@ -66,7 +66,7 @@ async def test_a_central_source_that_dies_on_a_fleet_is_told_over_ten_minutes_an
 
 
 async def test_a_short_failure_is_not_told() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         offer(cpu, ["c1", "c2", "c3"])
@@ -79,7 +79,7 @@ async def test_a_short_failure_is_not_told() -> None:
 
 
 async def test_a_reason_that_changes_all_the_time_is_written_every_ten_minutes_at_most() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu", ttl=LONG)
         offer(cpu, ["c1"])
@@ -94,7 +94,7 @@ async def test_a_reason_that_changes_all_the_time_is_written_every_ten_minutes_a
 
 
 async def test_a_scorer_that_never_had_a_score_gets_an_object_without_items_at_once() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         pause(cpu, ["c1"], QUERY_FAILED)
@@ -112,7 +112,7 @@ async def test_a_scorer_that_never_had_a_score_gets_an_object_without_items_at_o
 @pytest.mark.parametrize("edited", [True, False])
 async def test_after_an_edit_the_author_waits_for_seconds(edited: bool) -> None:
     """A restart of the process is not an edit: all agents of a fleet may restart at once."""
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         offer(running.publication("cpu"), ["c1"])
         await asyncio.sleep(60)
@@ -129,7 +129,7 @@ async def test_after_an_edit_the_author_waits_for_seconds(edited: bool) -> None:
 
 
 async def test_a_restart_writes_nothing_that_is_there_already_and_keeps_its_time() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         pause(running.publication("cpu"), ["c1"], QUERY_FAILED)
         await asyncio.sleep(60)
@@ -150,7 +150,7 @@ async def test_a_restart_writes_nothing_that_is_there_already_and_keeps_its_time
 
 
 async def test_the_time_is_that_of_the_failure_by_the_hubs_clock() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         offer(cpu, ["c1"])
@@ -167,7 +167,7 @@ async def test_the_time_is_that_of_the_failure_by_the_hubs_clock() -> None:
 
 
 async def test_a_condition_that_hangs_delays_no_score_and_does_not_undo_it() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu", edited=True)
         offer(cpu, ["c1", "c2"])
@@ -186,7 +186,7 @@ async def test_a_condition_that_hangs_delays_no_score_and_does_not_undo_it() -> 
 
 async def test_scores_end_a_condition_whose_answer_would_come_after_theirs() -> None:
     """Its answer would tell of the object as it was before the scores."""
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu", ttl=LONG, edited=True)
         offer(cpu, ["c1"])
@@ -202,7 +202,7 @@ async def test_scores_end_a_condition_whose_answer_would_come_after_theirs() -> 
 
 
 async def test_conditions_that_the_hub_refuses_pause_no_scores_and_come_ever_more_rarely() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     clusters = [f"c{number}" for number in range(20)]
     hub.explain_faults = dict.fromkeys(clusters, AgentError("away", reason=Reason.UNREACHABLE))
     async with publishing(hub) as running:
@@ -223,7 +223,7 @@ async def test_conditions_that_the_hub_refuses_pause_no_scores_and_come_ever_mor
 
 async def test_a_hub_that_returns_learns_the_reason_though_no_score_is_written_any_more() -> None:
     """The network of a cluster failed: the hub is back, and the source is not."""
-    hub = Hub()
+    hub = PublishingHub()
     hub.faults["c1"] = AgentError("away", reason=Reason.UNREACHABLE)
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
@@ -246,7 +246,7 @@ async def test_a_hub_that_returns_learns_the_reason_though_no_score_is_written_a
 
 
 async def test_after_an_upgrade_no_score_is_written_only_to_say_that_it_is_there() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     hub.objects["c1", "cpu"] = StoredScores(
         name="cpu", values=VALUES, valid_until=hub.wall() + LONG, labels={}, version="1"
     )
@@ -257,7 +257,7 @@ async def test_after_an_upgrade_no_score_is_written_only_to_say_that_it_is_there
 
 
 async def test_scores_that_return_and_are_not_due_turn_the_condition_alone() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu", ttl=LONG)
         offer(cpu, ["c1"])
@@ -276,7 +276,7 @@ async def test_scores_that_return_and_are_not_due_turn_the_condition_alone() -> 
 
 
 async def test_scores_that_the_hub_can_never_take_are_a_reason_too() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     hub.faults["c1"] = AgentError("20000 items make an object of ...", reason=Reason.TOO_LARGE)
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
@@ -297,7 +297,7 @@ async def test_scores_that_the_hub_can_never_take_are_a_reason_too() -> None:
 
 
 async def test_the_condition_of_a_removed_scorer_is_not_written() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         pause(cpu, ["c1"], QUERY_FAILED)
@@ -307,7 +307,7 @@ async def test_the_condition_of_a_removed_scorer_is_not_written() -> None:
 
 
 async def test_a_condition_that_somebody_deleted_is_written_again() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         pause(running.publication("cpu"), ["c1"], QUERY_FAILED)
         await asyncio.sleep(60)
@@ -318,7 +318,7 @@ async def test_a_condition_that_somebody_deleted_is_written_again() -> None:
 
 
 async def test_an_object_of_another_program_gets_no_condition() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     hub.objects["c1", "cpu"] = StoredScores(
         name="cpu", values={"x": 1}, valid_until=None, labels={}, version="1", shared=True
     )

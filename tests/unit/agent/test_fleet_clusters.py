@@ -174,15 +174,15 @@ def test_a_request_has_at_most_so_many_clusters() -> None:
     ]
 
 
-class Hub:
+class ListedHub:
     def __init__(self, **faults: Reason) -> None:
         self.faults = faults
         self.listed: list[str] = []
         self.deleted: list[str] = []
 
 
-class Store:
-    def __init__(self, hub: Hub, cluster: str) -> None:
+class ListedStore:
+    def __init__(self, hub: ListedHub, cluster: str) -> None:
         self._hub, self._cluster = hub, cluster
 
     async def list_owned(self, *, values: bool) -> list[StoredScores]:
@@ -199,7 +199,7 @@ class Store:
         self._hub.deleted.append(f"{self._cluster}/{stored.name}")
 
 
-async def pruned(hub: Hub, *clusters: FleetCluster) -> None:
+async def pruned(hub: ListedHub, *clusters: FleetCluster) -> None:
     """What the hub scorer deletes within a minute, with one scorer cpu and these clusters."""
     summaries = (
         b'[{"name": "cpu", "scoreName": "cpu", "scoringType": "Query", "scoringInterval": 60,'
@@ -207,7 +207,7 @@ async def pruned(hub: Hub, *clusters: FleetCluster) -> None:
         b' "sourceEndpoint": "http://a", "sourceQuery": "up"}]'
     )
     pruner = Pruner(
-        store_of=partial(Store, hub),  # type: ignore[arg-type]
+        store_of=partial(ListedStore, hub),  # type: ignore[arg-type]
         under_way=frozenset[tuple[str, str]],
         wall=lambda: 7.0,
         own="",
@@ -226,7 +226,7 @@ NAMES = [f"c{number}" for number in range(12)]
 
 
 async def test_what_no_scorer_of_a_cluster_names_is_deleted_there() -> None:
-    hub = Hub()
+    hub = ListedHub()
     await pruned(
         hub, *(FleetCluster(name=name, scorers=("cpu",)) for name in NAMES), FleetCluster(name="d")
     )
@@ -235,7 +235,7 @@ async def test_what_no_scorer_of_a_cluster_names_is_deleted_there() -> None:
 
 
 async def test_without_clusters_nothing_is_listed() -> None:
-    hub = Hub()
+    hub = ListedHub()
     await pruned(hub)
     assert hub.listed == []
 
@@ -243,12 +243,12 @@ async def test_without_clusters_nothing_is_listed() -> None:
 @pytest.mark.parametrize("reason", [Reason.FORBIDDEN, Reason.NOT_FOUND])
 async def test_a_cluster_whose_namespace_may_not_be_listed_is_left_out(reason: Reason) -> None:
     """Its rights may not be applied yet, or it has left the fleet."""
-    hub = Hub(a=reason)
+    hub = ListedHub(a=reason)
     await pruned(hub, *(FleetCluster(name=name, scorers=("cpu",)) for name in "ab"))
     assert (hub.listed, hub.deleted) == (["a", "b"], ["b/old"])
 
 
 async def test_a_hub_that_fails_is_not_asked_for_every_cluster() -> None:
-    hub = Hub(c0=Reason.SERVER_ERROR)
+    hub = ListedHub(c0=Reason.SERVER_ERROR)
     await pruned(hub, *(FleetCluster(name=name, scorers=("cpu",)) for name in NAMES))
     assert (hub.listed, hub.deleted) == (["c0"], [])

@@ -33,7 +33,7 @@ CPU_AND_DISK = parse(
 )
 
 
-class Store:
+class PrunedStore:
     """Keeps objects, and the times of lists and deletions since the loop's clock started."""
 
     def __init__(self, *names: str, valid_for: float | None = None) -> None:
@@ -83,7 +83,7 @@ def _middle_of_range(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def pruning(store: Store, metrics: AgentMetrics | None = None) -> Iterator[Pruner]:
+def pruning(store: PrunedStore, metrics: AgentMetrics | None = None) -> Iterator[Pruner]:
     pruner = Pruner(
         store_of=store.of,
         under_way=lambda: store.under_way,
@@ -139,7 +139,7 @@ async def test_what_a_file_deletes_and_when(
     say. It deletes at once what a file of this process named, and what has expired. To wait is no
     failure. Five minutes later, and after each deletion, it looks once more.
     """
-    store = Store(*names, valid_for=valid_for)
+    store = PrunedStore(*names, valid_for=valid_for)
     with pruning(store) as pruner:
         for state, seconds in steps:
             pruner.set(state)
@@ -152,7 +152,7 @@ async def test_what_a_file_deletes_and_when(
 
 async def test_the_name_of_a_deleted_object_is_forgotten() -> None:
     """An object with the same name that another program writes later waits for its expiry."""
-    store = Store("cpu")
+    store = PrunedStore("cpu")
     with pruning(store) as pruner:
         pruner.set(CPU)
         pruner.set(EMPTY)
@@ -166,7 +166,7 @@ async def test_the_name_of_a_deleted_object_is_forgotten() -> None:
 
 async def test_a_refused_deletion_holds_up_no_other_and_is_tried_again() -> None:
     """The scorer moved between spokes and hub, and its new writer has not taken over yet."""
-    store = Store("moved", "old-score")
+    store = PrunedStore("moved", "old-score")
     store.refusals["moved"] = Reason.FORBIDDEN
     metrics = AgentMetrics(cluster="c1")
     with pruning(store, metrics) as pruner:
@@ -181,7 +181,7 @@ async def test_a_refused_deletion_holds_up_no_other_and_is_tried_again() -> None
 
 
 async def test_a_hub_that_fails_at_a_deletion_is_asked_again_soon() -> None:
-    store = Store("a-score", "old-score")
+    store = PrunedStore("a-score", "old-score")
     store.refusals["a-score"] = Reason.SERVER_ERROR
     with pruning(store) as pruner:
         pruner.set(CPU)
@@ -198,7 +198,7 @@ async def test_a_hub_that_fails_at_a_deletion_is_asked_again_soon() -> None:
 async def test_failures_are_logged_and_retried_with_growing_pauses(
     fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = Store("gone-score")
+    store = PrunedStore("gone-score")
     store.faults = iter([fault] * 8)
     with pruning(store) as pruner, caplog.at_level(logging.WARNING):
         pruner.set(CPU)
@@ -211,7 +211,7 @@ async def test_failures_are_logged_and_retried_with_growing_pauses(
 
 
 async def test_pauses_start_small_again_after_a_success_or_a_new_file() -> None:
-    store = Store("old-score", valid_for=100)
+    store = PrunedStore("old-score", valid_for=100)
     away = AgentError("away", reason=Reason.UNREACHABLE)
     with pruning(store) as pruner:
         store.faults = iter([away, away])
@@ -244,14 +244,14 @@ async def test_an_empty_list_after_another_file_is_logged(
     """A file without scorers may be a mistake, so a warning is logged before anything is
     deleted.
     """
-    with pruning(Store()) as pruner, caplog.at_level(logging.WARNING):
+    with pruning(PrunedStore()) as pruner, caplog.at_level(logging.WARNING):
         pruner.set(before)
         pruner.set(state)
     assert any("has no scorers any more" in record.message for record in caplog.records) is told
 
 
 async def test_a_file_that_comes_during_deletions_is_asked_before_the_next_one() -> None:
-    class Changing(Store):
+    class Changing(PrunedStore):
         async def delete(self, stored: StoredScores) -> None:
             await super().delete(stored)
             pruner.set(CPU_AND_DISK)
@@ -266,7 +266,7 @@ async def test_a_file_that_comes_during_deletions_is_asked_before_the_next_one()
 
 async def test_an_object_that_is_being_written_is_deleted_after_its_write() -> None:
     """Listed or not: one that is being created is not listed yet, and must go as well."""
-    store = Store("old-score")
+    store = PrunedStore("old-score")
     store.under_way = {("c1", "old-score"), ("c1", "cpu")}
     with pruning(store) as pruner:
         pruner.set(CPU)
@@ -284,7 +284,7 @@ async def test_an_object_that_is_being_written_is_deleted_after_its_write() -> N
 
 
 async def test_a_wanted_score_that_is_being_written_delays_nothing() -> None:
-    store = Store("cpu", "gone")
+    store = PrunedStore("cpu", "gone")
     store.under_way = {("c1", "cpu")}
     with pruning(store) as pruner:
         pruner.set(CPU)
@@ -295,7 +295,7 @@ async def test_a_wanted_score_that_is_being_written_delays_nothing() -> None:
 
 async def test_names_of_scores_that_are_gone_are_forgotten() -> None:
     """Scorers come and go for months: what is remembered does not grow with their number."""
-    store = Store()
+    store = PrunedStore()
     with pruning(store) as pruner:
         for number in range(50):
             one = b'[{"name": "s", "scoreName": "s%d", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'  # noqa: E501
@@ -309,7 +309,7 @@ async def test_names_of_scores_that_are_gone_are_forgotten() -> None:
 
 
 async def test_a_file_that_comes_during_a_look_makes_it_forget_nothing() -> None:
-    class Slow(Store):
+    class Slow(PrunedStore):
         async def list_owned(self, *, values: bool) -> list[StoredScores]:
             found = await super().list_owned(values=values)
             await asyncio.sleep(5)

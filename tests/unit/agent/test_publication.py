@@ -15,7 +15,7 @@ from tests.support.agent.publishing import (
     MIN_INTERVAL_SECONDS,
     NO_SERIES,
     TTL,
-    Hub,
+    PublishingHub,
     offer,
     publishing,
 )
@@ -26,9 +26,9 @@ AUDIT_SECONDS = 300.0
 @asynccontextmanager
 async def one_scorer(
     *, seconds: float = 0.01, ttl: float = TTL
-) -> AsyncIterator[tuple[Hub, ScorePublication]]:
+) -> AsyncIterator[tuple[PublishingHub, ScorePublication]]:
     """The scorer cpu with a publisher of its own."""
-    hub = Hub(seconds=seconds)
+    hub = PublishingHub(seconds=seconds)
     async with publishing(hub) as running:
         yield hub, running.publication("cpu", ttl=ttl)
 
@@ -37,7 +37,7 @@ CLUSTERS = [f"c{index:03}" for index in range(400)]
 
 
 async def test_the_first_scorer_has_scores_everywhere_before_the_second_begins() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         scorers = [running.publication(name) for name in ("cpu", "mem")]
         for start in range(0, len(CLUSTERS), 100):
@@ -70,7 +70,7 @@ async def test_a_change_of_the_deadband_is_written_once_in_the_least_interval() 
     """What became of each offer is counted; an offer is deferred first, and written some time
     later.
     """
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         for value in (10, 11, 12, 20, 30, 40):
@@ -108,7 +108,7 @@ LONG = 1000 * AUDIT_SECONDS
 
 
 async def test_a_deleted_object_is_written_again() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         offer(running.publication("cpu", ttl=LONG), CLUSTERS[:10])
         await asyncio.sleep(20)
@@ -120,7 +120,7 @@ async def test_a_deleted_object_is_written_again() -> None:
 
 
 async def test_a_scorer_that_replaced_another_one_is_still_audited_when_the_old_one_goes() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         old, new = (running.publication("cpu", ttl=LONG) for _ in range(2))
         offer(old, ["c1"])
@@ -135,7 +135,7 @@ async def test_a_scorer_that_replaced_another_one_is_still_audited_when_the_old_
 
 
 async def test_the_scores_of_a_cluster_are_read_by_one_list() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         for name in ("cpu", "mem", "net"):
             offer(running.publication(name), ["c1"])
@@ -179,7 +179,7 @@ async def test_a_cluster_that_keeps_failing_is_tried_ever_more_rarely_and_alone(
 
 
 async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     hub.faults = {cluster: AgentError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
     async with publishing(hub) as running:
         offer(running.publication("cpu"), CLUSTERS)
@@ -203,7 +203,7 @@ async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
 @pytest.mark.parametrize("idle", [False, True])
 async def test_a_step_that_sends_nothing_does_not_say_that_the_hub_is_back(idle: bool) -> None:
     """A scorer whose scores are paused has steps without a request, also while the hub is away."""
-    hub = Hub()
+    hub = PublishingHub()
     away = AgentError("away", reason=Reason.UNREACHABLE)
     hub.faults = dict.fromkeys(CLUSTERS[:20], away)
     async with publishing(hub) as running:
@@ -268,7 +268,7 @@ async def test_a_change_during_a_write_waits_for_the_least_interval() -> None:
 async def test_a_pause_that_the_hub_asks_for_is_kept_up_to_a_quarter_of_the_ttl(
     asked: float, waited: float
 ) -> None:
-    hub = Hub()
+    hub = PublishingHub()
     hub.faults["c1"] = AgentError("later", reason=Reason.THROTTLED, retry_after=asked)
     async with publishing(hub) as running:
         offer(running.publication("cpu"), ["c1"])
@@ -278,7 +278,7 @@ async def test_a_pause_that_the_hub_asks_for_is_kept_up_to_a_quarter_of_the_ttl(
 
 
 async def test_offers_that_change_nothing_do_not_fill_the_schedule() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         for _ in range(20):
@@ -290,7 +290,7 @@ async def test_offers_that_change_nothing_do_not_fill_the_schedule() -> None:
 async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    hub = Hub()
+    hub = PublishingHub()
     hub.faults["c1"] = RuntimeError("oops")
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
@@ -327,7 +327,7 @@ async def test_a_cluster_that_failed_and_was_paused_is_written_when_it_has_score
 
 
 async def test_a_score_that_is_paused_while_its_cluster_is_read_is_not_written() -> None:
-    hub = Hub(seconds=2)
+    hub = PublishingHub(seconds=2)
     async with publishing(hub) as running:
         offer(running.publication("cpu"), ["c1"])
         await asyncio.sleep(10)
@@ -342,7 +342,7 @@ async def test_a_score_that_is_paused_while_its_cluster_is_read_is_not_written()
 
 
 async def test_after_an_outage_of_the_hub_the_audit_goes_on() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     hub.faults["c1"] = AgentError("down", reason=Reason.UNREACHABLE)
     async with publishing(hub) as running:
         offer(running.publication("cpu", ttl=LONG), ["c1"])
@@ -357,7 +357,7 @@ async def test_after_an_outage_of_the_hub_the_audit_goes_on() -> None:
 
 @pytest.mark.parametrize("hidden", [False, True])
 async def test_what_the_hub_has_is_read_for_every_scorer_of_a_cluster(hidden: bool) -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         for name in ("cpu", "mem"):
             offer(running.publication(name), ["c1"])
@@ -372,7 +372,7 @@ async def test_what_the_hub_has_is_read_for_every_scorer_of_a_cluster(hidden: bo
 
 
 async def test_a_list_of_the_audit_that_fails_ends_nothing() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         offer(running.publication("cpu", ttl=LONG), ["c1", "c2"])
         await asyncio.sleep(20)
@@ -408,7 +408,7 @@ async def test_an_object_that_is_being_written_during_an_audit_is_not_written_tw
 
 
 async def test_the_audit_still_looks_at_a_cluster_that_one_of_two_scorers_left() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub) as running:
         cpu, mem = (running.publication(name, ttl=LONG) for name in ("cpu", "mem"))
         for publication in (cpu, mem):
@@ -428,7 +428,7 @@ async def test_the_audit_still_looks_at_a_cluster_that_one_of_two_scorers_left()
 
 @pytest.mark.parametrize("way", ["another program", "clock"])
 async def test_an_expiry_that_is_too_late_delays_no_write(way: str) -> None:
-    hub = Hub()
+    hub = PublishingHub()
     hub.ahead = 10 * TTL
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
@@ -448,7 +448,7 @@ async def test_an_expiry_that_is_too_late_delays_no_write(way: str) -> None:
 
 
 async def test_a_score_that_is_paused_while_it_waits_for_its_turn_is_not_written() -> None:
-    hub = Hub()
+    hub = PublishingHub()
     async with publishing(hub, writes_per_second=0.1) as running:
         cpu = running.publication("cpu")
         offer(cpu, ["c1", "c2"])
@@ -508,7 +508,7 @@ async def test_the_end_of_a_worker_waits_for_writes_that_are_due() -> None:
 
 
 async def test_a_write_of_an_edited_scorer_does_not_end_after_the_next_one() -> None:
-    hub = Hub(seconds=5)
+    hub = PublishingHub(seconds=5)
     async with publishing(hub) as running:
         old, new = running.publication("cpu"), running.publication("cpu")
         offer(old, ["c1"], {"a": 1})

@@ -20,7 +20,16 @@ from gitops_dsf.pacing.publication import ClusterItems, ItemWrites, PossibleItem
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.resolve.paced_rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate
-from tests.support.closedloop import DELAY, HOUR, RANGE, VERIFICATION, Event, Loop, fleet, herd
+from tests.support.closedloop import (
+    DELAY,
+    HOUR,
+    RANGE,
+    VERIFICATION,
+    CapacityChange,
+    Loop,
+    fleet,
+    herd,
+)
 from tests.support.laws import examples
 from tests.unit.pacing.fleet import MOMENT
 from tests.unit.simulator.hub import cluster, exact, hub
@@ -47,7 +56,7 @@ def _hub(lost: str) -> HubState:
 
 
 @dataclass(frozen=True)
-class Scene:
+class HoldScene:
     """A Placement with random weights that hold, and random scores of all clusters."""
 
     weights: tuple[int, ...]
@@ -93,7 +102,7 @@ def _scores(spans: list[tuple[int, int]]) -> st.SearchStrategy[Scores]:
 
 
 @st.composite
-def scenes(draw: st.DrawFn) -> tuple[Scene, Scores]:
+def scenes(draw: st.DrawFn) -> tuple[HoldScene, Scores]:
     """A scene, and other scores of the same spans."""
     score = st.tuples(st.integers(-9, 9), st.sampled_from([PERCENT, SIGNED]))
     written = draw(st.lists(score, min_size=1, max_size=3))
@@ -102,7 +111,7 @@ def scenes(draw: st.DrawFn) -> tuple[Scene, Scores]:
     weights = hold_weights([weight for weight, _ in written], widths)
     assume(weights is not None and any(weights))
     decided = tuple(sorted(draw(st.permutations(CLUSTERS))[: draw(st.integers(1, 2))]))
-    scene = Scene(weights=weights or (), scores=draw(_scores(spans)), decided=decided)
+    scene = HoldScene(weights=weights or (), scores=draw(_scores(spans)), decided=decided)
     return scene, draw(_scores(spans))
 
 
@@ -131,7 +140,7 @@ def _states(published: MoveItems, wanted: MoveItems, data: st.DataObject) -> Ite
     assert {name: items for name, items in now.items() if items} == wanted
 
 
-def _others(scene: Scene) -> list[str]:
+def _others(scene: HoldScene) -> list[str]:
     return [name for name in CLUSTERS if name not in scene.decided]
 
 
@@ -144,7 +153,7 @@ def _refuge(data: st.DataObject, places: Collection[str]) -> Mapping[str, str]:
 @examples(25, soak=1000)
 @given(found=scenes(), data=st.data())
 def test_a_refuge_moves_nothing_and_decides_a_failover(
-    found: tuple[Scene, Scores], data: st.DataObject
+    found: tuple[HoldScene, Scores], data: st.DataObject
 ) -> None:
     """Whatever the scores become, and between the writes that change the refuge."""
     scene, later = found
@@ -159,7 +168,7 @@ def test_a_refuge_moves_nothing_and_decides_a_failover(
 @examples(20, soak=1000)
 @given(found=scenes(), data=st.data())
 def test_a_move_is_carried_out_in_spite_of_refuges(
-    found: tuple[Scene, Scores], data: st.DataObject
+    found: tuple[HoldScene, Scores], data: st.DataObject
 ) -> None:
     """Between the writes the Placement is where it was, or where it goes.
 
@@ -184,7 +193,7 @@ def test_a_move_is_carried_out_in_spite_of_refuges(
 @examples(25, soak=1000)
 @given(found=scenes(), data=st.data())
 def test_a_withdrawn_move_leaves_the_placement_where_it_was(
-    found: tuple[Scene, Scores], data: st.DataObject
+    found: tuple[HoldScene, Scores], data: st.DataObject
 ) -> None:
     """OCM had not followed yet. It does, or stays; it never leaves or enters another cluster."""
     scene, later = found
@@ -201,7 +210,7 @@ def test_a_withdrawn_move_leaves_the_placement_where_it_was(
 @examples(25, soak=1000)
 @given(found=scenes(), data=st.data())
 def test_what_a_dead_reconciler_left_draws_nothing_back(
-    found: tuple[Scene, Scores], data: st.DataObject
+    found: tuple[HoldScene, Scores], data: st.DataObject
 ) -> None:
     """The move was followed, and nobody takes its items away.
 
@@ -225,9 +234,9 @@ FLEET = fleet(
     clusters=6,
     applications=36,
     events=[
-        Event(at=300, cluster="c01", capacity=60),
-        Event(at=SPAN, cluster="c02", capacity=0),
-        Event(at=2 * SPAN, cluster="c06", capacity=100),
+        CapacityChange(at=300, cluster="c01", capacity=60),
+        CapacityChange(at=SPAN, cluster="c02", capacity=0),
+        CapacityChange(at=2 * SPAN, cluster="c06", capacity=100),
     ],
     seconds=3 * SPAN,
 )
@@ -284,7 +293,7 @@ def test_a_cluster_that_lies_is_overloaded_only_until_the_checks_have_failed() -
 
 def test_a_fleet_with_too_many_returns_stops_for_good() -> None:
     """The cluster carries half of what it says, so hardly an application may stay there."""
-    half = Event(at=0, cluster="c05", capacity=45)
+    half = CapacityChange(at=0, cluster="c05", capacity=45)
     quiet = fleet(clusters=6, applications=60, events=[half], seconds=2 * HOUR)
     found = Loop(quiet, pace=PACE, lies=LIES, verified=VERIFICATION).run()
     assert found.stopped_at is not None

@@ -30,7 +30,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-class Store:
+class LeaseStore:
     """One Lease with a resourceVersion. `seconds` and `faults` are those of the next requests."""
 
     def __init__(self) -> None:
@@ -94,8 +94,8 @@ async def kept(one: Leadership) -> AsyncIterator["asyncio.Task[None]"]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def leading() -> tuple[Store, Leadership]:
-    store = Store()
+async def leading() -> tuple[LeaseStore, Leadership]:
+    store = LeaseStore()
     one = lease(store)
     await one.acquire()
     return store, one
@@ -107,7 +107,7 @@ class Way:
     on either leg.
     """
 
-    store: Store
+    store: LeaseStore
     legs: Iterator[float | None]
     skew: float = 0.0
 
@@ -158,7 +158,7 @@ class Watch:
                 self.leading.discard(name)
 
 
-def steady(store: Store, leg: float = 0.01) -> Way:
+def steady(store: LeaseStore, leg: float = 0.01) -> Way:
     return Way(store, itertools.repeat(leg))
 
 
@@ -177,7 +177,7 @@ legs = st.lists(
 )
 def test_two_never_lead_at_once(ways: list[tuple[list[float | None], float]]) -> None:
     async def main() -> None:
-        store, watch = Store(), Watch()
+        store, watch = LeaseStore(), Watch()
         tasks = [
             asyncio.create_task(
                 watch.replica(
@@ -200,7 +200,7 @@ def test_two_never_lead_at_once(ways: list[tuple[list[float | None], float]]) ->
 @settings(examples(10))
 def test_another_leads_soon_after_one_is_gone_whatever_its_clock_said(skew: float) -> None:
     async def main() -> None:
-        store, watch = Store(), Watch()
+        store, watch = LeaseStore(), Watch()
         skewed = Way(store, itertools.repeat(0.01), skew)
         first = asyncio.create_task(watch.replica("first", skewed))
         await asyncio.sleep(60)
@@ -220,7 +220,7 @@ def test_another_leads_soon_after_one_is_gone_whatever_its_clock_said(skew: floa
 async def test_an_answer_that_is_no_lease_leads_nowhere(page: bytes) -> None:
     """Something between a replica and the hub answers 200 and a page of its own."""
 
-    class Proxy(Store):
+    class Proxy(LeaseStore):
         async def get(self, _path: str, /) -> bytes:
             return page
 
@@ -237,7 +237,7 @@ async def test_an_answer_that_is_no_lease_leads_nowhere(page: bytes) -> None:
 async def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_it_was_renewed() -> (
     None
 ):
-    store = Store()
+    store = LeaseStore()
     first, second = lease(steady(store), "first"), lease(steady(store), "second")
     await first.acquire()
     async with kept(first):
@@ -257,7 +257,7 @@ async def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_i
 async def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(
     seconds: float,
 ) -> None:
-    one = lease(steady(Store(), leg=seconds / 2))
+    one = lease(steady(LeaseStore(), leg=seconds / 2))
     async with asyncio.timeout(30):
         await one.acquire()
     async with kept(one) as task:
@@ -272,7 +272,7 @@ async def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_a_thi
 ) -> None:
     """Too little would be left of a claim to do anything with it."""
     caplog.set_level(logging.INFO)
-    one = lease(steady(Store(), leg=4.2 / 2))
+    one = lease(steady(LeaseStore(), leg=4.2 / 2))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(600):
             await one.acquire()
@@ -282,7 +282,7 @@ async def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_a_thi
 
 
 async def test_nothing_is_left_of_a_claim_that_was_never_made_or_is_over() -> None:
-    one = lease(steady(Store()))
+    one = lease(steady(LeaseStore()))
     assert one.left() <= 0
     await one.acquire()
     assert one.left() == pytest.approx(RENEW_DEADLINE_SECONDS, abs=0.1)
@@ -314,7 +314,7 @@ async def test_a_renewal_is_one_write_and_after_a_failure_the_lease_is_read_firs
     """An annotation of somebody is a conflict once, and stays on the Lease."""
     requests: list[str] = []
 
-    class Counted(Store):
+    class Counted(LeaseStore):
         async def get(self, path: str, /) -> bytes:
             requests.append("GET")
             return await super().get(path)
@@ -349,7 +349,7 @@ async def test_a_lease_that_somebody_deleted_is_created_at_once() -> None:
 
 
 async def test_a_page_instead_of_the_renewed_lease_is_no_renewal() -> None:
-    class Proxy(Store):
+    class Proxy(LeaseStore):
         async def replace(self, _path: str, _item: Mapping[str, Any], /) -> bytes:
             return b"<html>Sign in</html>"
 
@@ -362,7 +362,7 @@ async def test_a_page_instead_of_the_renewed_lease_is_no_renewal() -> None:
 
 
 async def test_a_new_holder_is_one_transition_and_a_new_beginning() -> None:
-    store = Store()
+    store = LeaseStore()
     await lease(store, "before").acquire()
     before = store.specs[-1]
     for count in (1, 2):
@@ -375,7 +375,7 @@ async def test_a_new_holder_is_one_transition_and_a_new_beginning() -> None:
 
 
 async def test_a_claim_that_is_nearly_over_when_the_hub_answers_is_renewed_first() -> None:
-    store = Store()
+    store = LeaseStore()
     one = lease(store)
     store.seconds = [0.0, RENEW_DEADLINE_SECONDS * 0.75]
     await one.acquire()
@@ -511,7 +511,7 @@ async def test_a_lease_is_free_without_a_holder_or_after_the_time_that_it_names(
 
     What is not ours in it stays.
     """
-    store = Store()
+    store = LeaseStore()
     store.write(spec or {})
     assert store.item is not None
     if spec is None:
@@ -587,7 +587,7 @@ async def test_conflicts_that_never_end_are_given_up_at_the_deadline() -> None:
 
 
 async def test_a_holder_that_takes_the_lease_between_read_and_write_is_named() -> None:
-    class Raced(Store):
+    class Raced(LeaseStore):
         async def replace(self, path: str, item: Mapping[str, Any], /) -> bytes:
             if self.specs[-1]["holderIdentity"] == "one" and len(self.specs) == 3:
                 self.write(
@@ -626,7 +626,7 @@ async def test_a_replica_that_loses_the_race_for_a_new_lease_waits_for_the_winne
 ) -> None:
     caplog.set_level(logging.INFO)
 
-    class Raced(Store):
+    class Raced(LeaseStore):
         async def create(self, path: str, item: Mapping[str, Any], /) -> bytes:
             self.write({"holderIdentity": "two", "leaseDurationSeconds": 15, "renewTime": "now"})
             return await super().create(path, item)

@@ -23,7 +23,7 @@ from gitops_dsf.resolve.next_score import (
 )
 from gitops_dsf.resolve.raw_inputs import history_causes, raw_causes
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from tests.support.agent.published import PublishedScores, Result
+from tests.support.agent.published import PublishedResult, PublishedScores
 from tests.support.laws import examples
 from tests.support.rendering import scorer_of
 
@@ -132,11 +132,11 @@ def test_what_the_agent_publishes_after_an_edit_is_in_the_interval(
         now += INTERVAL
 
 
-def _results(cycle: tuple[float, float] | None) -> list[Result]:
+def _results(cycle: tuple[float, float] | None) -> list[PublishedResult]:
     if cycle is None:
         return []
     raw, noise = cycle
-    return [Result(raw + noise)]
+    return [PublishedResult(raw + noise)]
 
 
 def _on_hub(scores: PublishedScores, name: str) -> PublishedScore | None:
@@ -152,7 +152,7 @@ def test_each_item_of_several_has_an_interval_of_its_own(
     per_node = {"scoreDimensionFormat": "${node}"}
     change = ScorerEdit(written(**before, **per_node), written(**after, **per_node))
     scores = PublishedScores("eu-1")
-    results = [Result(raw, node=node) for node, raw in raws.items()]
+    results = [PublishedResult(raw, node=node) for node, raw in raws.items()]
     scores.cycle(summarise(change.before), results, now=0)
     present = _on_hub(scores, "cpu")
     assert present is not None
@@ -196,7 +196,7 @@ def test_known_raw_scores_give_what_the_agent_publishes(
     scores = PublishedScores("eu-1")
     now = 1_000_000.0
     for cycle in cycles:
-        results = [Result(raw, node=node) for raw, node in cycle]
+        results = [PublishedResult(raw, node=node) for raw, node in cycle]
         scores.cycle(summarise(before), results, now=now)
         now += INTERVAL
     present = _on_hub(scores, before.resource_name)
@@ -227,7 +227,7 @@ def _known(raw: float, node: str) -> RawResult:
     return RawResult(labels=labels, low=raw, high=raw)
 
 
-def _items(scorer: EffectiveScorer, results: list[Result]) -> Mapping[str, int]:
+def _items(scorer: EffectiveScorer, results: list[PublishedResult]) -> Mapping[str, int]:
     """What an agent without a score on the hub publishes of these results."""
     scores = PublishedScores("eu-1")
     scores.cycle(summarise(scorer), results, now=0)

@@ -87,10 +87,10 @@ class JournalHub:
         return int(git("rev-list", "--count", BRANCH, folder=self.repository.bare))
 
     @asynccontextmanager
-    async def replica(self, *, claim: FixedClaim | None = None) -> AsyncIterator["Leader"]:
+    async def replica(self, *, claim: FixedClaim | None = None) -> AsyncIterator["JournalLeader"]:
         self.replicas += 1
         async with self.hub.api(claim=claim) as api:
-            leader = Leader(self, api)
+            leader = JournalLeader(self, api)
             work_dir = self.work / f"replica-{self.replicas}"
             controller = JournalController(
                 leader.context,
@@ -103,7 +103,7 @@ class JournalHub:
                 yield leader
 
 
-class Leader(Replica):
+class JournalLeader(Replica):
     def __init__(self, scene: JournalHub, api: HubApi) -> None:
         super().__init__(api, clock=asyncio.get_running_loop().time)
         self.scene, self.flapping = scene, FlappingReporter(self.context)

@@ -5,7 +5,7 @@ scorer says.
 import asyncio
 
 from gitops_dsf.pacing.ledger import Ledger
-from tests.integration.reconciler.journal.journalhub import DRAIN, JournalHub, Leader
+from tests.integration.reconciler.journal.journalhub import DRAIN, JournalHub, JournalLeader
 from tests.integration.reconciler.replica import put
 from tests.support import hubobjects
 
@@ -18,7 +18,7 @@ WORDS = (
 )
 
 
-async def flaps(replica: Leader) -> None:
+async def flaps(replica: JournalLeader) -> None:
     """From cluster1 to cluster2, back, and to cluster2 again, which always has 60: it leads by 40,
     then trails by 20.
     """
@@ -61,7 +61,7 @@ def reachable(scene: JournalHub, cluster: str, status: str) -> None:
 
 
 async def is_lost_and_returns(
-    scene: JournalHub, replica: Leader, cluster: str, refuge: str
+    scene: JournalHub, replica: JournalLeader, cluster: str, refuge: str
 ) -> None:
     for status, decided in (("Unknown", refuge), ("True", cluster)):
         reachable(scene, cluster, status)

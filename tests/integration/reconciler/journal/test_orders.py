@@ -6,7 +6,7 @@ import pytest
 
 from gitops_dsf.journal.record import Record, RecordedOrder
 from gitops_dsf.reconciler.context import WrittenList
-from tests.integration.reconciler.journal.journalhub import INTERVAL, JournalHub, Leader
+from tests.integration.reconciler.journal.journalhub import INTERVAL, JournalHub, JournalLeader
 from tests.integration.reconciler.multikueue.kueuehub import KueueHub, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support.virtual_time import wall
@@ -14,7 +14,7 @@ from tests.support.virtual_time import wall
 JOBS = "kueue-system/gpu-jobs"
 
 
-def written(leader: Leader, *names: str, placement: str = JOBS, uid: str = "uid-1") -> None:
+def written(leader: JournalLeader, *names: str, placement: str = JOBS, uid: str = "uid-1") -> None:
     """The controller wrote a list."""
     order = RecordedOrder(
         config="gpu-jobs", before=("a", "b"), after=names, points={"a": 40.5}, reason="b joined"

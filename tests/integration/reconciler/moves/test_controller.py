@@ -41,7 +41,7 @@ class Counted(MoveController):
         return pause
 
 
-class Leader(Replica):
+class MoveLeader(Replica):
     """One leader's controller."""
 
     def __init__(self, scene: MoveHub) -> None:
@@ -82,7 +82,7 @@ class Leader(Replica):
 
 async def test_a_move_from_beginning_to_end(scene: MoveHub) -> None:
     scene.copy("a")
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(60)
         assert leader.waits() == {}
         scene.decide("b")
@@ -120,7 +120,7 @@ async def test_the_hub_is_told_why_a_copy_is_still_there(scene: MoveHub) -> None
     """
     scene.available("a", "Unknown")
     scene.moved()
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         leader.context.causes["argocd/web"] = MoveCause("ClusterLost", "OCM does not reach a")
         await leader.after(DEBOUNCE_SECONDS)
         assert told(scene) == [], "it may pass in a moment"
@@ -135,7 +135,7 @@ async def test_the_hub_is_told_why_a_copy_is_still_there(scene: MoveHub) -> None
         await leader.after(100)
         assert [word for word in scene.hub.asked if word.startswith("PUT configmaps")] == writes
     await asyncio.sleep(60)
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS + NEWS_SECONDS)
         await leader.after(NEWS_SECONDS)
         assert told(scene) == [wait], "the next leader goes on with what was told"
@@ -151,7 +151,7 @@ async def test_a_hub_that_refuses_the_configmap_stops_no_move(scene: MoveHub) ->
     scene.decide("b")
     scene.copy("a")
     scene.copy("b", status=PROGRESSING)
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         scene.hub.refusals["POST configmaps"] = [403] * 20
         await leader.after(DEBOUNCE_SECONDS)
         await leader.after(NEWS_SECONDS)
@@ -164,7 +164,7 @@ async def test_a_hub_that_refuses_the_configmap_stops_no_move(scene: MoveHub) ->
 
 async def test_nothing_is_written_where_no_copy_waits(scene: MoveHub) -> None:
     scene.copy("a")
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(100)
         await leader.after(100)
     assert not [
@@ -182,10 +182,10 @@ async def test_a_new_leader_waits_for_the_decision_and_the_time_out_anew(scene: 
     scene.decide("b")
     scene.copy("a")
     scene.copy("b", status={"health": {"status": "Healthy"}, "sync": {"status": "OutOfSync"}})
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS + 59)
         assert leader.waits() == {"NewCopyNotHealthy": 1}
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS - 1)
         assert leader.waits() == {"DecisionUnsettled": 1}
         await leader.after(60)
@@ -203,7 +203,7 @@ async def test_a_copy_that_was_healthy_during_the_wait_is_not_given_up_while_it_
     scene.decide("b")
     scene.copy("a")
     scene.copy("b", status=PROGRESSING)
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS)
         scene.copy("a", status=PROGRESSING)
         await leader.after(60)
@@ -216,7 +216,7 @@ async def test_a_decision_that_is_empty_or_gone_removes_nothing(scene: MoveHub) 
     scene.copy("a")
     scene.copy("b")
     scene.decide()
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(1000)
         assert leader.waits() == {"DecisionEmpty": 2}
         scene.hub.objects.pop(("placementdecisions", NAMESPACE, "web-decision-1"))
@@ -231,7 +231,7 @@ async def test_a_decision_that_is_empty_or_gone_removes_nothing(scene: MoveHub) 
 async def test_a_hub_that_refuses_is_asked_again_later_and_said_so(scene: MoveHub) -> None:
     scene.moved()
     scene.hub.refusals["DELETE applications"] = [403, 403]
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS)
         assert leader.waits() == {"Refused": 1}
         assert len(scene.deletions()) == 1
@@ -250,7 +250,7 @@ async def test_a_hub_that_goes_on_refusing_is_asked_ever_more_rarely(scene: Move
     """After 5 s, then 10 s, and so on, up to a minute."""
     scene.moved()
     scene.hub.refusals["DELETE applications"] = [403] * 7
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS)
         assert len(scene.deletions()) == 1
         for attempt, pause in enumerate((5, 10, 20, 40, 60, 60), start=1):
@@ -277,7 +277,7 @@ async def test_a_change_is_looked_at_at_once(
 ) -> None:
     """And what did not change is looked at every ten seconds."""
     scene.copy("a")
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await asyncio.sleep(INTERVAL_SECONDS + 1)
         passes = leader.controller.passes
         await asyncio.sleep(INTERVAL_SECONDS - 2)
@@ -290,7 +290,7 @@ async def test_a_change_is_looked_at_at_once(
 
 async def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while(scene: MoveHub) -> None:
     scene.moved()
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS - 1)
         scene.hub.refusals["GET applicationsets/web"] = [0]
         await leader.after(1)
@@ -310,7 +310,7 @@ async def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(
     goes on.
     """
     scene.moved()
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
 
         def meanwhile(asked: str) -> None:
             if asked == word and scene.hub.asked.count("GET applicationsets/web") == 1:
@@ -334,7 +334,7 @@ async def test_many_copies_go_one_by_one_and_not_faster_than_the_limit(
     scene.decide("b")
     for name in ("b", *old):
         scene.copy(name)
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         for _ in range(limit):
             await leader.after(DEBOUNCE_SECONDS)
         await leader.after(1)
@@ -355,7 +355,7 @@ async def test_a_cluster_that_ocm_does_not_see_keeps_its_copy_and_for_a_while_af
 ) -> None:
     scene.available("a", "Unknown")
     scene.moved()
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS)
         assert leader.waits() == {"ClusterUnreachable": 1}
         scene.available("a", "True")
@@ -374,7 +374,7 @@ async def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided(
     scene.decide("b")
     scene.copy("a")
     scene.copy("b", status=PROGRESSING)
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS)
         scene.available("a")
         await leader.after(0)
@@ -391,7 +391,7 @@ async def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_bac
     scene: MoveHub,
 ) -> None:
     scene.moved()
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         # The list is answered, and the watch is not.
         scene.hub.refusals["WATCH managedclusters"] = [403] * 1000
         async with running(leader.view.clusters):
@@ -417,7 +417,7 @@ async def test_what_is_not_understood_whole_is_left_alone_and_said(scene: MoveHu
     generator = {"clusterDecisionResource": {"configMapRef": "x", "labelSelector": selector}}
     scene.application_set(generators=[generator, generator])
     scene.moved()
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS)
         await leader.after(NEWS_SECONDS)
         assert leader.waits() == {"Generators": 1}
@@ -438,7 +438,7 @@ async def test_a_deletion_that_takes_long_is_shown_and_not_repeated(scene: MoveH
     scene.copy("a", deletionTimestamp="2026-01-01T00:00:00Z")
     scene.copy("b")
     scene.copy("c")
-    async with Leader(scene) as leader:
+    async with MoveLeader(scene) as leader:
         await leader.after(DEBOUNCE_SECONDS)
         await leader.after(NEWS_SECONDS)
         assert leader.waits() == {"Going": 2}

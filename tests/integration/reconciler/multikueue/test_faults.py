@@ -15,7 +15,7 @@ from tests.integration.reconciler.multikueue.kueuehub import (
 )
 from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
-from tests.support.agent.http import Reply, Seen
+from tests.support.agent.http import RecordedRequest, SentReply
 from tests.support.apiserver import failure
 from tests.support.heldrequest import HeldRequest
 from tests.support.laws import every
@@ -187,7 +187,7 @@ async def test_a_right_that_is_missing_is_told_and_not_tried_all_the_time(verb: 
     async with KueueHub() as hub:
         hub.fleet(a=90, b=40)
 
-        def refuse(seen: Seen) -> Reply | None:
+        def refuse(seen: RecordedRequest) -> SentReply | None:
             if "/multikueueconfigs" in seen.path and seen.method == verb:
                 return failure(403, "multikueueconfigs is forbidden")
             return None

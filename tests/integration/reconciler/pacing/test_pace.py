@@ -26,7 +26,7 @@ from gitops_dsf.views.status.verification import VerifierFacts
 from tests.integration.reconciler.pacing.pacehub import PACE, PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
-from tests.support.agent.http import Reply, Seen
+from tests.support.agent.http import RecordedRequest, SentReply
 from tests.support.apiserver import failure
 from tests.support.heldrequest import HeldRequest
 from tests.support.hubobjects import ARGOCD, HUB, NOW
@@ -202,7 +202,7 @@ def refuse_large(hub: PaceHub, max_bytes: int) -> None:
     1,048,576.
     """
 
-    def before(seen: Seen) -> Reply | None:
+    def before(seen: RecordedRequest) -> SentReply | None:
         if seen.method not in {"PUT", "POST"} or "/configmaps" not in seen.path:
             return None
         data = json.loads(seen.body).get("data") or {}

@@ -18,7 +18,7 @@ from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, ShownItems
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
-from tests.support.agent.http import Fault, Reply, Seen
+from tests.support.agent.http import PeerFault, RecordedRequest, SentReply
 from tests.support.apiserver import failure
 from tests.support.virtual_time import wall
 
@@ -26,7 +26,7 @@ FREE = {"c1": 40, "c2": 62, "c3": 58, "c4": 20}
 SCORES = "addonplacementscores"
 
 
-def is_write_of(seen: Seen, clusters: Iterable[str]) -> bool:
+def is_write_of(seen: RecordedRequest, clusters: Iterable[str]) -> bool:
     """Whether a request writes the items of one of these clusters."""
     if seen.method == "GET" or SCORES not in seen.path:
         return False
@@ -37,7 +37,7 @@ def is_write_of(seen: Seen, clusters: Iterable[str]) -> bool:
 
 
 def refuse(hub: PaceHub, *clusters: str, status: int = 403) -> None:
-    def before(seen: Seen) -> Reply | Fault | None:
+    def before(seen: RecordedRequest) -> SentReply | PeerFault | None:
         return failure(status, "a webhook denies it") if is_write_of(seen, clusters) else None
 
     hub.before = before
@@ -147,13 +147,13 @@ async def test_an_admission_whose_answer_is_lost_is_told() -> None:
         herd(hub, {"c1": 50, "c2": 50}, count=1, on="c1")
         lost = False
 
-        def before(seen: Seen) -> Reply | Fault | None:
+        def before(seen: RecordedRequest) -> SentReply | PeerFault | None:
             nonlocal lost
             if seen.method != "PUT" or b'\\"from\\"' not in seen.body:
                 return None
             lost, hub.before = True, lambda _: None
             hub.answered(seen)
-            return Fault()
+            return PeerFault()
 
         async with leading(hub) as replica:
             await in_time(lambda: len(hub.ledger().decided) == 1, what="a first look")
@@ -207,15 +207,15 @@ async def test_a_list_of_the_past_does_not_count_as_a_push_that_is_taken_away() 
         hub.between = lambda _: check_draws(hub)
         publisher, others = ItemPublisher(api), {"ns/b": "c1"}
         await publisher.publish(NOTHING, items_of([], others))
-        old: list[Reply] = []
+        old: list[SentReply] = []
 
-        def before(seen: Seen) -> Reply | Fault | None:
+        def before(seen: RecordedRequest) -> SentReply | PeerFault | None:
             if seen.method != "GET" or f"/namespaces/c1/{SCORES}" not in seen.path:
                 return None
             if not old:
                 hub.before = lambda _: None
                 answer = hub.answered(seen)
-                assert isinstance(answer, Reply)
+                assert isinstance(answer, SentReply)
                 old.append(answer)
                 hub.before = before
             return old[0] if behind else None
@@ -267,7 +267,7 @@ async def test_after_a_write_without_an_answer_nobody_is_repelled_to_another_clu
         publisher, refuge = ItemPublisher(api), {"ns/a": "c3"}
         writes = 0
 
-        def before(seen: Seen) -> Reply | Fault | None:
+        def before(seen: RecordedRequest) -> SentReply | PeerFault | None:
             nonlocal writes
             if not is_write_of(seen, ("c1", "c2", "c3")):
                 return None
@@ -278,7 +278,7 @@ async def test_after_a_write_without_an_answer_nobody_is_repelled_to_another_clu
                 hub.before = lambda _: None
                 hub.answered(seen)
                 hub.before = before
-            return Fault()
+            return PeerFault()
 
         hub.before = before
         for wanted in (items_of([], refuge), items_of([MOVE], refuge), items_of([MOVE], refuge)):
@@ -297,7 +297,7 @@ async def test_a_hub_that_does_not_answer_is_asked_once() -> None:
     """Each request of a silent hub takes 20 s."""
     async with PaceHub() as hub, hub.api() as api:
         publisher = ItemPublisher(api)
-        hub.before = lambda seen: Fault() if seen.method != "GET" else None
+        hub.before = lambda seen: PeerFault() if seen.method != "GET" else None
         with pytest.raises(ApiError, match="does not answer"):
             await publisher.publish(
                 NOTHING, items_of([], {f"ns/{n}": f"c{n}" for n in range(1, 9)})
@@ -319,11 +319,11 @@ async def test_a_silent_hub_is_asked_once_a_look_for_the_taints_of_a_maintenance
         )
         attempts: list[str] = []
 
-        def silent(seen: Seen) -> Reply | Fault | None:
+        def silent(seen: RecordedRequest) -> SentReply | PeerFault | None:
             if seen.method != "PATCH" or "/managedclusters/" not in seen.path:
                 return None
             attempts.append(seen.path.rpartition("/")[2])
-            return Fault()
+            return PeerFault()
 
         hub.before = silent
         async with leading(hub):

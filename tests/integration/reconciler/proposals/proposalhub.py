@@ -26,7 +26,7 @@ from tests.integration.reconciler.replica import Replica, read_again, running
 from tests.support.githubserver import GitHubServer
 from tests.support.hubobjects import HUB
 from tests.support.objecthub import FixedClaim, ObjectHub
-from tests.support.pageserver import PageServer, says
+from tests.support.pageserver import ConfigPageServer, says
 
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
 TOKEN = "ghp_ofthistest"
@@ -89,7 +89,7 @@ class ProposalHub:
     hub: ObjectHub
     server: GitServer
     repository: GitRepository
-    pages: PageServer
+    pages: ConfigPageServer
     secret: Path
     work: Path
     forge: GitHubServer | None = None
@@ -168,9 +168,9 @@ class ProposalHub:
     @contextlib.asynccontextmanager
     async def working(
         self, *, clock: Callable[[], float] | None = None, claim: FixedClaim | None = None
-    ) -> AsyncIterator["Leader"]:
+    ) -> AsyncIterator["ProposalLeader"]:
         async with self.hub.api(claim=claim) as api:
-            leader = Leader(api, clock=clock or monotonic)
+            leader = ProposalLeader(api, clock=clock or monotonic)
             await read_again(leader.view)
             git = GitSettings(
                 url=self.repository.url,
@@ -202,7 +202,7 @@ class ProposalHub:
                     yield leader
 
     @contextlib.asynccontextmanager
-    async def offering(self) -> AsyncIterator["Leader"]:
+    async def offering(self) -> AsyncIterator["ProposalLeader"]:
         """A leader that has offered what the page of cpu says: a branch, and a request of a
         forge.
         """
@@ -214,7 +214,7 @@ class ProposalHub:
             yield leader
 
 
-class Leader(Replica):
+class ProposalLeader(Replica):
     task: "asyncio.Task[None]"
 
     def count(self, kind: str, outcome: str) -> float:
@@ -243,14 +243,14 @@ class Leader(Replica):
 
 
 @contextlib.contextmanager
-def surroundings(folder: Path) -> Iterator[tuple[GitServer, GitRepository, PageServer, Path]]:
+def surroundings(folder: Path) -> Iterator[tuple[GitServer, GitRepository, ConfigPageServer, Path]]:
     """Git server with the repository `team/fleet`, pages, and a Secret's folder with a token that
     the git server asks for.
     """
     secret = folder / "secret"
     secret.mkdir()
     (secret / "token").write_text(f"{TOKEN}\n", encoding="utf-8")
-    with GitServer(folder=folder / "git") as server, PageServer() as pages:
+    with GitServer(folder=folder / "git") as server, ConfigPageServer() as pages:
         (folder / "git/bare/team").mkdir()
         repository = server.create("team/fleet")
         server.manners.account = f"x-access-token:{TOKEN}"

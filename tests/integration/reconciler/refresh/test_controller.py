@@ -20,7 +20,7 @@ ANNOTATION = "argocd.argoproj.io/application-set-refresh"
 ASKED = f"PATCH {SETS}/web"
 
 
-class Leader(Replica):
+class RefreshLeader(Replica):
     """One leader's controller."""
 
     def __init__(self, hub: ObjectHub, api: HubApi) -> None:
@@ -44,9 +44,9 @@ class Leader(Replica):
 
 
 @asynccontextmanager
-async def leading() -> AsyncIterator[tuple[MoveHub, Leader]]:
+async def leading() -> AsyncIterator[tuple[MoveHub, RefreshLeader]]:
     async with ObjectHub() as hub, hub.api() as api:
-        scene, leader = MoveHub(hub), Leader(hub, api)
+        scene, leader = MoveHub(hub), RefreshLeader(hub, api)
         async with running(RefreshController(leader.context)):
             await leader.after(0)
             yield scene, leader

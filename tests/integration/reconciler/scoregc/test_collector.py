@@ -43,7 +43,7 @@ class DeadScoreHub(ScorerHub):
         return [word for word in self.asked if word.startswith("DELETE")]
 
 
-class Leader(Replica):
+class CollectorLeader(Replica):
     @property
     def dead(self) -> float | None:
         """Dead scores in the last pass."""
@@ -59,9 +59,9 @@ class Leader(Replica):
 
 
 @asynccontextmanager
-async def collecting(hub: DeadScoreHub) -> AsyncIterator[Leader]:
+async def collecting(hub: DeadScoreHub) -> AsyncIterator[CollectorLeader]:
     async with hub.api(claim=FixedClaim()) as api:
-        leader = Leader(api)
+        leader = CollectorLeader(api)
         leader.context.scanner = ScoreScanner(view=leader.view, now=api.now, seconds=INTERVAL)
         async with running(ScoreGarbageCollector(leader.context, interval=INTERVAL)):
             await leader.again()

@@ -4,17 +4,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.integration.reconciler.scorerhub import Leader, ScorerHub, leading
-from tests.support.pageserver import PageServer
+from tests.integration.reconciler.scorerhub import ScorerHub, ScorerLeader, leading
+from tests.support.pageserver import ConfigPageServer
 
 
 @pytest.fixture
-async def hub(pages: PageServer) -> AsyncIterator[ScorerHub]:
+async def hub(pages: ConfigPageServer) -> AsyncIterator[ScorerHub]:
     async with ScorerHub(pages.url) as hub:
         yield hub
 
 
 @pytest.fixture
-async def leader(hub: ScorerHub) -> AsyncIterator[Leader]:
+async def leader(hub: ScorerHub) -> AsyncIterator[ScorerLeader]:
     async with leading(hub) as leader:
         yield leader

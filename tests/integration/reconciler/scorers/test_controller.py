@@ -11,16 +11,22 @@ import pytest
 from dsf_runtime.apiserver import ApiError
 from gitops_dsf.reconciler.hub.view import HubView
 from tests.integration.reconciler.replica import from_now, read_again, running
-from tests.integration.reconciler.scorerhub import LONG_AGO, NAMESPACE, Leader, ScorerHub, leading
+from tests.integration.reconciler.scorerhub import (
+    LONG_AGO,
+    NAMESPACE,
+    ScorerHub,
+    ScorerLeader,
+    leading,
+)
 from tests.support import hubobjects
 from tests.support.apiserver import Object
 from tests.support.objecthub import ObjectHub
-from tests.support.pageserver import Answer, PageServer
+from tests.support.pageserver import Answer, ConfigPageServer
 from tests.support.virtual_time import wall
 
 
 async def test_a_score_that_was_never_published_is_missing_until_it_is(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     hub.scorer("cpu")
     hub.joined("c1", "c2")
@@ -48,7 +54,7 @@ async def test_a_score_that_was_never_published_is_missing_until_it_is(
 
 
 async def test_a_query_scorer_is_not_probed_and_judged_by_its_scores(
-    hub: ScorerHub, leader: Leader, pages: PageServer
+    hub: ScorerHub, leader: ScorerLeader, pages: ConfigPageServer
 ) -> None:
     """Its configURL, which an older version of it had, is not asked either.
 
@@ -80,7 +86,7 @@ async def test_a_query_scorer_is_not_probed_and_judged_by_its_scores(
 
 
 async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     hub.scorer("cpu", clusterSelector={"matchLabels": {"zone": "x"}})
     hub.joined("c1", "c2", zone="x")
@@ -110,7 +116,7 @@ async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(
 
 
 async def test_the_reasons_of_agents_are_counted_in_status_metrics_and_event(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     hub.scorer("cpu")
     hub.masks("[]")
@@ -140,7 +146,7 @@ async def test_the_reasons_of_agents_are_counted_in_status_metrics_and_event(
 
 
 async def test_an_object_that_only_says_why_there_is_no_score_is_no_score(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     """Neither expired nor empty, and a Placement counts the cluster as 0 as one without any."""
     hub.scorer("cpu")
@@ -156,7 +162,7 @@ async def test_an_object_that_only_says_why_there_is_no_score_is_no_score(
     assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 1
 
 
-async def test_what_comes_to_be_expected_has_time(hub: ScorerHub, leader: Leader) -> None:
+async def test_what_comes_to_be_expected_has_time(hub: ScorerHub, leader: ScorerLeader) -> None:
     hub.scorer("cpu")
     hub.joined("c1", "c2")
     hub.joined("new", created=from_now(0))
@@ -179,7 +185,7 @@ async def test_what_comes_to_be_expected_has_time(hub: ScorerHub, leader: Leader
 
 
 async def test_counts_that_change_in_each_pass_are_written_once_a_minute(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     """As while a fleet loses its scores. A pass comes every 15 s."""
     clusters = [f"c{number:02}" for number in range(49)]
@@ -203,7 +209,7 @@ async def test_counts_that_change_in_each_pass_are_written_once_a_minute(
 
 
 async def test_a_new_reason_or_status_is_written_in_the_next_pass(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     hub.scorer("cpu")
     hub.joined("c1", "c2")
@@ -223,7 +229,7 @@ async def test_a_new_reason_or_status_is_written_in_the_next_pass(
 
 
 async def test_placements_that_rank_by_a_missing_score_are_named(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     hub.scorer("cpu")
     hub.joined("c1", "c2", "c3")
@@ -258,7 +264,7 @@ async def test_placements_that_rank_by_a_missing_score_are_named(
 
 
 async def test_items_of_moves_are_no_missing_scores_of_a_paced_placement(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     """OCM reads them as a score, and most clusters have none."""
     hub.scorer("cpu")
@@ -290,7 +296,7 @@ async def test_items_of_moves_are_no_missing_scores_of_a_paced_placement(
 
 
 async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_the_placement(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     hub.scorer("cpu", clusterSelector={"matchLabels": {"runs": "yes"}})
     hub.joined("c1", "c2", runs="yes", zone="x")
@@ -322,7 +328,7 @@ async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_t
 
 
 async def test_a_status_that_the_hub_refuses_does_not_stop_the_others(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     for name in ("a", "b", "c", "d"):
         hub.scorer(name)
@@ -333,7 +339,9 @@ async def test_a_status_that_the_hub_refuses_does_not_stop_the_others(
     assert await leader.once() == 0, "those that were refused wait before they are tried again"
 
 
-async def test_a_hub_that_does_not_answer_ends_the_pass(hub: ScorerHub, leader: Leader) -> None:
+async def test_a_hub_that_does_not_answer_ends_the_pass(
+    hub: ScorerHub, leader: ScorerLeader
+) -> None:
     for number in range(20):
         hub.scorer(f"s{number:02}")
     hub.refusals["PATCH dynamicscorers"] = [0]
@@ -349,7 +357,7 @@ async def test_a_hub_that_does_not_answer_ends_the_pass(hub: ScorerHub, leader: 
 
 
 async def test_a_leader_that_stops_in_the_middle_leaves_the_rest_to_the_next_and_nothing_twice(
-    hub: ScorerHub, pages: PageServer
+    hub: ScorerHub, pages: ConfigPageServer
 ) -> None:
     for name in ("a", "b", "c", "d", "e"):
         hub.scorer(name)
@@ -373,7 +381,7 @@ async def test_a_leader_that_stops_in_the_middle_leaves_the_rest_to_the_next_and
     assert sorted(said) == ["a", "b", "d", "e"]
 
 
-async def test_the_hubs_clock_decides(pages: PageServer) -> None:
+async def test_the_hubs_clock_decides(pages: ConfigPageServer) -> None:
     for ahead, reason in ((600, "Expired"), (0, "Fresh"), (-600, "Fresh")):
         async with ScorerHub(pages.url) as hub, leading(hub) as leader:
             hub.clock = lambda ahead=ahead: wall() + ahead  # type: ignore[misc]
@@ -410,14 +418,14 @@ async def probing(hub: ObjectHub) -> AsyncIterator[HubView]:
             await asyncio.gather(work, return_exceptions=True)
 
 
-async def asked(pages: PageServer, page: str, times: int) -> None:
+async def asked(pages: ConfigPageServer, page: str, times: int) -> None:
     async with asyncio.timeout(60):
         while pages.asked[page] < times:  # noqa: ASYNC110 - a counter has no event
             await asyncio.sleep(0.02)
 
 
 async def test_a_change_of_one_scorer_is_no_probe_of_the_others(
-    hub: ScorerHub, pages: PageServer
+    hub: ScorerHub, pages: ConfigPageServer
 ) -> None:
     for name in ("one", "two"):
         hub.scorer(name, configURL=f"{pages.url}/{name}", configSyncMode="Full")
@@ -436,7 +444,7 @@ async def test_a_change_of_one_scorer_is_no_probe_of_the_others(
 
 
 async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_before_it_was(
-    hub: ScorerHub, leader: Leader
+    hub: ScorerHub, leader: ScorerLeader
 ) -> None:
     hub.scorer("cpu")
     await leader.once()
@@ -449,7 +457,7 @@ async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_befor
 
 
 async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_another(
-    pages: PageServer,
+    pages: ConfigPageServer,
 ) -> None:
     for generation, status in ((1, "False"), (2, "Unknown")):
         async with ScorerHub(pages.url) as hub:
@@ -467,7 +475,7 @@ async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_
 
 
 async def test_an_outdated_informer_changes_no_condition_and_no_metric(
-    hub: ScorerHub, leader: Leader, pages: PageServer, monkeypatch: pytest.MonkeyPatch
+    hub: ScorerHub, leader: ScorerLeader, pages: ConfigPageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In an informer that hears of no renewal every score expires.
 
@@ -508,7 +516,7 @@ async def test_an_outdated_informer_changes_no_condition_and_no_metric(
 
 
 async def test_statuses_of_outdated_scorers_are_not_written(
-    hub: ScorerHub, leader: Leader, monkeypatch: pytest.MonkeyPatch
+    hub: ScorerHub, leader: ScorerLeader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.scorer("cpu")
     hub.joined("c1")

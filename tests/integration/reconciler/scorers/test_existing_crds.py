@@ -12,7 +12,7 @@ import pytest
 from gitops_dsf.repository.model.repository import Delivery
 from tests.integration.reconciler.scorerhub import NAMESPACE, ScorerHub, leading
 from tests.support.apiserver import Key, Object
-from tests.support.pageserver import PageServer, says
+from tests.support.pageserver import ConfigPageServer, says
 from tests.support.scorerlists import config_maps, specs_of
 
 KNOWN = {"healthStatus", "lastSyncedConfig"}
@@ -58,7 +58,7 @@ class ForeignCrdHub(ScorerHub):
 
 
 @pytest.fixture
-async def foreign(pages: PageServer) -> AsyncIterator[ForeignCrdHub]:
+async def foreign(pages: ConfigPageServer) -> AsyncIterator[ForeignCrdHub]:
     """A hub with a scorer with an API, and one by query, which has no object."""
     async with ForeignCrdHub(pages.url) as hub:
         hub.scorer("cpu")
@@ -133,7 +133,7 @@ async def test_another_writer_of_the_same_field_is_overwritten_once_a_minute(
 
 
 async def test_a_page_that_the_crd_would_refuse_is_not_written(
-    foreign: ForeignCrdHub, pages: PageServer
+    foreign: ForeignCrdHub, pages: ConfigPageServer
 ) -> None:
     """Upstream's CRD requires every field of lastSyncedConfig, and refuses a whole status."""
     specs = {

@@ -17,8 +17,8 @@ from gitops_dsf.sync.page import FetchedPage, PageFault
 from gitops_dsf.sync.requests import PageRequest
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import Fault as Silence
-from tests.support.agent.http import HttpFake, Reply
-from tests.support.pageserver import Answer, PageServer
+from tests.support.agent.http import HttpFake, SentReply
+from tests.support.pageserver import Answer, ConfigPageServer
 from tests.support.typed import scorer
 
 CONCURRENT = 512
@@ -31,7 +31,7 @@ GOOD, HANGING = 40, 10
 @asynccontextmanager
 async def serving(*, good: int, hanging: int) -> AsyncIterator[tuple[list[str], set[str]]]:
     """URLs of all, and of those that take a request and never answer, which are spread evenly."""
-    every, answer = (good + hanging) // max(1, hanging), Reply.of({"name": "cpu"})
+    every, answer = (good + hanging) // max(1, hanging), SentReply.of({"name": "cpu"})
     urls, silent = list[str](), set[str]()
     async with AsyncExitStack() as stack:
         for number in range(good + hanging):
@@ -100,8 +100,8 @@ def authority() -> Authority:
 
 
 @contextmanager
-def tls(context: ssl.SSLContext) -> Iterator[PageServer]:
-    server = PageServer()
+def tls(context: ssl.SSLContext) -> Iterator[ConfigPageServer]:
+    server = ConfigPageServer()
     server.serve_tls(context)
     with server:
         server.pages["/healthz"] = Answer(body=b"{}")
@@ -143,7 +143,7 @@ def test_certificates(authority: Authority, tmp_path: Path) -> None:
     assert "IP address mismatch" in message
 
 
-def test_what_is_not_reached(pages: PageServer) -> None:
+def test_what_is_not_reached(pages: ConfigPageServer) -> None:
     assert verdict(probed(pages.url.replace("http:", "https:")))[0] == "Connection"
     reason, message = verdict(probed("http://does-not-exist.invalid"))
     assert reason == "DNS"
@@ -152,14 +152,14 @@ def test_what_is_not_reached(pages: PageServer) -> None:
     assert (reason, "Connection refused" in message) == ("Connection", True)
 
 
-def test_a_server_that_says_nothing(pages: PageServer) -> None:
+def test_a_server_that_says_nothing(pages: ConfigPageServer) -> None:
     pages.pages["/healthz"] = pages.hang
     message = f"{pages.url}/healthz gave no complete answer within 1 s"
     assert verdict(probed(pages.url, seconds=1.0)) == ("Timeout", message)
     assert pages.asked["/config"] == 0
 
 
-def test_a_bad_status_is_an_answer_and_config_is_still_asked(pages: PageServer) -> None:
+def test_a_bad_status_is_an_answer_and_config_is_still_asked(pages: ConfigPageServer) -> None:
     pages.pages["/healthz"] = Answer(status=503)
     assert verdict(probed(pages.url))[0] == "Status"
     assert pages.asked["/config"] == 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.integration.reconciler.replica import read_again
-from tests.integration.reconciler.scorerhub import NAMESPACE, Leader, ScorerHub
+from tests.integration.reconciler.scorerhub import NAMESPACE, ScorerHub, ScorerLeader
 from tests.support.apiserver import Object
 from tests.support.scorerlists import config_maps
 
@@ -35,11 +35,13 @@ def listing(hub: ScorerHub) -> ScorerHub:
     return hub
 
 
-def ttls(leader: Leader) -> dict[str, int]:
+def ttls(leader: ScorerLeader) -> dict[str, int]:
     return {name: scorer.ttl for name, scorer in leader.view.scorers.items.items()}
 
 
-async def test_no_order_of_applying_shows_half_a_list(listing: ScorerHub, leader: Leader) -> None:
+async def test_no_order_of_applying_shows_half_a_list(
+    listing: ScorerHub, leader: ScorerLeader
+) -> None:
     """Argo CD applies the ConfigMaps of a new list over those of the old one, in any order."""
     names = [f"s{number}" for number in range(6)]
     old = large(*names[:5], ttl=900)
@@ -68,7 +70,7 @@ async def test_no_order_of_applying_shows_half_a_list(listing: ScorerHub, leader
 
 
 async def test_without_a_list_nothing_is_done_and_the_reason_is_told(
-    listing: ScorerHub, leader: Leader, caplog: pytest.LogCaptureFixture
+    listing: ScorerHub, leader: ScorerLeader, caplog: pytest.LogCaptureFixture
 ) -> None:
     listing.scorer("cpu")
     with caplog.at_level(logging.WARNING):
@@ -90,7 +92,7 @@ async def test_without_a_list_nothing_is_done_and_the_reason_is_told(
     "lost", ["index", "part", "emptied", "another program", "refused", "sign-in"]
 )
 async def test_a_list_that_is_lost_forgets_nothing_and_is_outdated_after_a_while(
-    listing: ScorerHub, leader: Leader, lost: str
+    listing: ScorerHub, leader: ScorerLeader, lost: str
 ) -> None:
     listing.scorer("cpu")
     listing.joined("c1")
@@ -123,7 +125,7 @@ async def test_a_list_that_is_lost_forgets_nothing_and_is_outdated_after_a_while
 
 
 async def test_a_scorer_that_git_removed_is_gone_also_when_its_object_stays(
-    listing: ScorerHub, leader: Leader
+    listing: ScorerHub, leader: ScorerLeader
 ) -> None:
     for name in ("cpu", "by-hand"):
         listing.scorer(name)
@@ -138,7 +140,7 @@ async def test_a_scorer_that_git_removed_is_gone_also_when_its_object_stays(
 
 
 async def test_what_the_list_says_counts_and_not_what_the_hub_pruned(
-    listing: ScorerHub, leader: Leader
+    listing: ScorerHub, leader: ScorerLeader
 ) -> None:
     """Another program's CRD lacks our fields, and refuses a scorer by query."""
     listing.joined("c1")

@@ -13,7 +13,7 @@ from gitops_dsf.reconciler.scoregc import CONFIRM_SECONDS, ScoreGarbageCollector
 from gitops_dsf.repository.model.repository import Delivery
 from tests.integration.reconciler.replica import read_again
 from tests.integration.reconciler.scorerhub import NAMESPACE, ScorerHub, leading
-from tests.support.pageserver import PageServer
+from tests.support.pageserver import ConfigPageServer
 
 UPSTREAM = Delivery(mode="UpstreamController")
 SCORERS = "dynamicscorers"
@@ -45,7 +45,7 @@ class UpstreamHub(ScorerHub):
 
 
 @pytest.fixture
-async def hub(pages: PageServer) -> AsyncIterator[UpstreamHub]:
+async def hub(pages: ConfigPageServer) -> AsyncIterator[UpstreamHub]:
     """A scorer that upstream's agents run on two clusters; a third one has no agent."""
     async with UpstreamHub(pages.url) as hub:
         hub.scorer("cpu")

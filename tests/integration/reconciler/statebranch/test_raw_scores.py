@@ -17,15 +17,18 @@ from gitops_dsf.reconciler.rawscores import RawScoreController
 from gitops_dsf.repository.model import reconciler as model
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.integration.reconciler.replica import in_time
-from tests.integration.reconciler.statebranch.test_state_branch import Leader, StateBranchHub
+from tests.integration.reconciler.statebranch.test_state_branch import (
+    StateBranchHub,
+    StateBranchLeader,
+)
 from tests.support.objecthub import ObjectHub
-from tests.support.pageserver import Answer, PageServer
+from tests.support.pageserver import Answer, ConfigPageServer
 from tests.support.virtual_time import wall
 
 PATH = "/prometheus/api/v1/query"
 
 
-class Store(PageServer):
+class RawScoreStore(ConfigPageServer):
     """Has raw scores by cluster, the same for every scorer."""
 
     def __init__(self, values: Mapping[str, tuple[float, ...]]) -> None:
@@ -72,7 +75,7 @@ async def leading(
     allowed: tuple[str, ...] = (),
     secrets: Path | None = None,
     auth: Mapping[str, Any] | None = None,
-) -> AsyncIterator[Leader]:
+) -> AsyncIterator[StateBranchLeader]:
     """A leader that asks this store, and looks at the branch every so many seconds (`looks`)."""
     written = {"host": f"{url}/prometheus"} | ({} if auth is None else {"auth": auth})
     settings = model.MetricStore.model_validate(written).model_copy(
@@ -81,7 +84,7 @@ async def leading(
     limits = FetchLimits(seconds=seconds, answer_bytes=1 << 20)
     async with Fetcher(limits=limits, secrets=secrets) as fetcher:
 
-        def controller(leader: Leader) -> RawScoreController:
+        def controller(leader: StateBranchLeader) -> RawScoreController:
             return RawScoreController(
                 leader.context, fetcher=fetcher, settings=settings, allowed=allowed
             )
@@ -90,7 +93,7 @@ async def leading(
             yield leader
 
 
-def of(leader: Leader, outcome: str) -> float:
+def of(leader: StateBranchLeader, outcome: str) -> float:
     return leader.metric("reconciles_total", controller="raw-scores", outcome=outcome) or 0.0
 
 
@@ -104,7 +107,7 @@ def values(by_cluster: ByCluster) -> dict[str, list[tuple[float, float]]]:
 async def test_the_snapshot_has_the_raw_scores_of_a_store_and_their_age(
     scene: StateBranchHub,
 ) -> None:
-    with Store({"cluster1": (90.4,), "cluster2": (60.25, 0.1)}) as store:
+    with RawScoreStore({"cluster1": (90.4,), "cluster2": (60.25, 0.1)}) as store:
         async with leading(scene, store.url) as leader:
             await in_time(lambda: of(leader, "done"), what="a look at the store")
             await leader.until("pushed")
@@ -125,7 +128,7 @@ async def test_the_snapshot_has_the_raw_scores_of_a_store_and_their_age(
 
 async def test_raw_scores_alone_are_pushed_in_their_own_interval(scene: StateBranchHub) -> None:
     """They change with every scrape, and the branch is looked at every 20 s."""
-    with Store({"cluster1": (1.0,)}) as store:
+    with RawScoreStore({"cluster1": (1.0,)}) as store:
         async with leading(scene, store.url, interval=60.0) as leader:
             await in_time(lambda: of(leader, "done"), what="a look at the store")
             await leader.until("pushed")
@@ -158,7 +161,7 @@ async def test_a_store_that_fails_holds_up_no_snapshot(
     page: Callable[[BaseHTTPRequestHandler], None] | None,
     words: str,
 ) -> None:
-    with Store({}) as store:
+    with RawScoreStore({}) as store:
         store.pages[PATH] = store.hang if page is None else page
         async with leading(scene, store.url, seconds=0.4) as leader:
             await leader.until("pushed")
@@ -176,7 +179,7 @@ async def test_a_store_that_fails_holds_up_no_snapshot(
 async def test_what_was_read_before_a_failure_is_left_out_when_it_is_old(
     scene: StateBranchHub,
 ) -> None:
-    with Store({"cluster1": (90.4,)}) as store:
+    with RawScoreStore({"cluster1": (90.4,)}) as store:
         async with leading(scene, store.url, interval=60.0, looks=120.0) as leader:
             await in_time(lambda: of(leader, "done"), what="a look at the store")
             read_at = wall()
@@ -197,7 +200,7 @@ async def test_a_scorer_with_too_many_results_is_left_out(
     scene: StateBranchHub, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(rawscores, "MAX_ALL_RESULTS", 5)
-    with Store({"cluster1": (1.0, 2.0, 3.0)}) as store:
+    with RawScoreStore({"cluster1": (1.0, 2.0, 3.0)}) as store:
         async with leading(scene, store.url) as leader:
             await in_time(lambda: of(leader, "done"), what="a look at the store")
             scene.score(81)
@@ -214,7 +217,7 @@ async def test_a_token_goes_where_git_allows_it(
     (secrets / "reader").mkdir(parents=True)
     (secrets / "reader" / "token").write_text("s3cret")
     auth = {"tokenSecretRef": {"name": "reader", "key": "token"}}
-    with Store({"cluster1": (1.0,)}) as store:
+    with RawScoreStore({"cluster1": (1.0,)}) as store:
         if not allowed:
             store.pages[PATH] = Answer(status=401)
         async with leading(scene, store.url, allowed=allowed, secrets=secrets, auth=auth) as leader:

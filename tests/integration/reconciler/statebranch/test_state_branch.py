@@ -64,10 +64,10 @@ class StateBranchHub:
         interval: float = 20.0,
         namespaces: tuple[str, ...] = (),
         claim: FixedClaim | None = None,
-        store: Callable[["Leader"], RawScoreController] | None = None,
-    ) -> AsyncIterator["Leader"]:
+        store: Callable[["StateBranchLeader"], RawScoreController] | None = None,
+    ) -> AsyncIterator["StateBranchLeader"]:
         async with self.hub.api(claim=claim) as api:
-            leader = Leader(api, clock=asyncio.get_running_loop().time)
+            leader = StateBranchLeader(api, clock=asyncio.get_running_loop().time)
             await read_again(leader.view)
             raw = None if store is None else store(leader)
             controller = StateBranchController(
@@ -103,7 +103,7 @@ class StateBranchHub:
         )
 
 
-class Leader(Replica):
+class StateBranchLeader(Replica):
     def count(self, outcome: str) -> float:
         return self.metric("state_pushes_total", outcome=outcome) or 0.0
 

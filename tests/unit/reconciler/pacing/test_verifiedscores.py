@@ -40,7 +40,7 @@ class Informer:
         self.listener(f"{cluster}/slo", score)
 
 
-class Scene:
+class VerifiedScoreScene:
     def __init__(self) -> None:
         self.informer = Informer()
         self.woken = 0
@@ -61,9 +61,9 @@ class Scene:
         self.scores.seen((check, "us-1") for check in checks)
 
 
-def watching() -> Scene:
+def watching() -> VerifiedScoreScene:
     """A pass has read a good score."""
-    scene = Scene()
+    scene = VerifiedScoreScene()
     scene.informer.write(90)
     scene.read()
     scene.passed(CHECK)
@@ -71,7 +71,7 @@ def watching() -> Scene:
 
 
 def test_what_nobody_watches_has_no_past_and_wakes_nobody() -> None:
-    scene = Scene()
+    scene = VerifiedScoreScene()
     scene.informer.write(50)
     scene.informer.write(90)
     assert scene.read() == Reading(value=90, written=NOW)
