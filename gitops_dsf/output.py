@@ -42,7 +42,7 @@ _NO_NAMES = frozenset({"", ".", ".."})
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What a render would change. Paths are relative to rendered/ and sorted."""
+    """The changes that a render would make. Paths are relative to rendered/ and sorted."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]

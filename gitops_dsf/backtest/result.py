@@ -20,21 +20,21 @@ class FlappingEpisode(Struct, frozen=True, kw_only=True):
     clusters: tuple[str, ...]
     """All clusters that were left or joined, in order of name."""
     returns: int
-    """How many of the moves went back."""
+    """The number of moves that went back."""
     cause: str | None
     """Name of the AddOnPlacementScore with the largest swing; None if no score changed."""
 
 
 class PacedFigures(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the pace changes for one Placement."""
+    """The figures of one Placement that the pace changes."""
 
     moves_without: int
     """Moves without the pace."""
     returns_without: int
-    """How many of them went back."""
+    """The number of them that went back."""
     regret_without: float
     waits: int
-    """How often a move that the scores asked for had to wait."""
+    """The number of times that a move the scores asked for had to wait."""
     dropped: int
     """Waits that no move followed: the scores asked for it no longer, or the span was over."""
     longest_wait_seconds: float
@@ -44,13 +44,13 @@ class Figures(Struct, frozen=True, kw_only=True, rename="camel"):
     """The figures of one Placement over the whole span."""
 
     moves: int
-    """How often the decision changed."""
+    """The number of changes of the decision."""
     moves_range: tuple[int, int] | None
     """The fewest and the most moves, whenever agents score; None if that is not known."""
     moves_per_day: float | None
     """None for a history of less than an hour."""
     returns: int
-    """How many moves went back to a cluster that had just been left."""
+    """The number of moves back to a cluster that had just been left."""
     regret: float
     """Score points behind the best choice: averaged over time, summed over the chosen clusters."""
     seconds_on: Mapping[str, float]
@@ -72,7 +72,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     stickiness: int
     deadband: int | None
-    """Of all scorers that the Placement ranks by; None for what is written."""
+    """The deadband of all scorers that the Placement ranks by; None for the written ones."""
     moves: int
     returns: int
     """Moves back to a cluster that had just been left."""
@@ -82,7 +82,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     @property
     def setting(self) -> tuple[int, int | None]:
-        """What was tried."""
+        """The setting that was tried, in words."""
         return self.stickiness, self.deadband
 
 
@@ -92,7 +92,7 @@ class AdvisedField(Struct, frozen=True, kw_only=True):
     file: str
     """Relative to the repository."""
     line: int
-    """Of the field, or of the object if the field is not written."""
+    """The line of the field, or of the object if the field is not written."""
     field: str
     """`spec.stickiness`."""
     before: int
@@ -108,9 +108,9 @@ class Advice(Struct, frozen=True, kw_only=True):
     recommended: Trial
     reason: str
     fields: tuple[AdvisedField, ...] = ()
-    """Where to write the recommended values."""
+    """The fields for the recommended values."""
     front: tuple[Trial, ...]
-    """Those with the fewest returns that no other of them beats in moves and regret, by moves."""
+    """The trials with the fewest returns that no other one beats in moves and regret, by moves."""
     trials: tuple[Trial, ...]
     """All of them, by deadband and stickiness."""
 
@@ -126,7 +126,7 @@ class Advice(Struct, frozen=True, kw_only=True):
         return tuple(sorted(trials.values(), key=lambda trial: (trial.moves, trial.regret)))
 
     def mark(self, trial: Trial) -> str:
-        """What a trial is to the advice: `recommended`, `written`, both, or nothing."""
+        """The mark of a trial in the advice: `recommended`, `written`, both, or nothing."""
         marks: list[str] = []
         if trial.setting == self.recommended.setting:
             marks.append("recommended")
@@ -149,7 +149,7 @@ class DemandAdvice(Struct, frozen=True, kw_only=True):
 
 
 class VerifierEstimate(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How often a check of moves would have failed where the Placement would have run.
+    """The estimated failures of a check of moves where the Placement would have run.
 
     An estimate: the past has the scores of the application where it really ran.
     """
@@ -160,21 +160,22 @@ class VerifierEstimate(Struct, frozen=True, kw_only=True, rename="camel", omit_d
     no_worse_than: int | None = None
     for_seconds: float
     seconds: float
-    """For how long the Placement was on a cluster and the score was known there."""
+    """The time for which the Placement was on a cluster and the score was known there."""
     failing_seconds: float
-    """For how long of that the score was too low, in stretches of `for_seconds` or longer."""
+    """The part of this time in which the score was too low, in stretches of `for_seconds` or
+    longer."""
     failures: int
     """These stretches."""
     unknown: str = ""
-    """Why nothing is known of the score; empty if something is."""
+    """The reason why nothing is known of the score; empty if something is."""
 
 
 class OrderFigures(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the clusters of a MultiKueueConfig would have been ordered."""
+    """The order of a MultiKueueConfig's clusters in the past, as the scores would have set it."""
 
     config: str
     changes: int
-    """How often they were reordered."""
+    """The number of times that they were reordered."""
     changes_per_day: float | None
     """None for a history of less than an hour."""
     seconds_first: Mapping[str, float]
@@ -184,13 +185,13 @@ class OrderFigures(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class BacktestSpan(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is compared."""
+    """The span and the decisions that are compared."""
 
     start: float
     end: float
     step: float
     waited_for: str
-    """Before the start this score did not exist; empty if none was waited for."""
+    """The score that did not exist before the start; empty if none was waited for."""
 
 
 class BacktestSide(Struct, frozen=True, kw_only=True):
@@ -208,9 +209,9 @@ class BacktestSide(Struct, frozen=True, kw_only=True):
     unpaced: Mapping[str, str] = {}
     """Paced Placements that take no part in the pace, and why."""
     verification: Mapping[str, tuple[VerifierEstimate, ...]] | UnsetType = UNSET
-    """How often checks would have failed; absent if no Placement verifies its moves."""
+    """The estimated failures of checks; absent if no Placement verifies its moves."""
     orders: Mapping[str, OrderFigures] | UnsetType = UNSET
-    """How clusters would have been ordered for Kueue; absent if no Placement does that."""
+    """The orders of clusters for Kueue; absent if no Placement has one."""
 
 
 class BacktestResult(Struct, frozen=True, kw_only=True):

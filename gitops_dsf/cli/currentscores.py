@@ -94,7 +94,7 @@ def current_scores(
 
 
 def _instead(stored: CurrentScores | None, in_snapshot: CurrentScores) -> CurrentScores:
-    """What the data of the hub has, with the reason why a store that was asked has nothing."""
+    """The raw scores in the data of the hub, and the reason why a store that was asked has none."""
     if stored is None:
         return in_snapshot
     if in_snapshot.source is None or stored.source is None:

@@ -17,7 +17,7 @@ MAX_WINDOWS: Final = 200
 
 
 class MaintenanceAction(StrEnum):
-    """What happens while a window is open."""
+    """The action while a window is open."""
 
     DRAIN = "Drain"
     """Paced applications leave the clusters, and none arrives."""

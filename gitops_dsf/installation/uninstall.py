@@ -171,7 +171,7 @@ class Uninstaller:
                     )
 
     def _copied_documents(self) -> Iterator[str]:
-        """What our Applications applied that has no label of ours: the repository's own objects."""
+        """The objects without our label that our Applications applied: those of the repository."""
         for application in self._labelled[APPLICATION]:
             for resource in (application.get("status") or {}).get("resources") or ():
                 kind = GroupKind(resource.get("group", ""), resource["kind"])

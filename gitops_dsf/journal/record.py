@@ -41,7 +41,7 @@ MAX_SCORES: Final = 200
 
 
 class RecordedTerm(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """What one prioritizer adds to the sum of a cluster."""
+    """The points that one prioritizer adds to the sum of a cluster."""
 
     name: str
     weight: int
@@ -50,7 +50,7 @@ class RecordedTerm(Struct, frozen=True, gc=False, rename="camel", omit_defaults=
 
     @property
     def points(self) -> int:
-        """What it adds. A score that is absent counts as 0, as OCM counts it."""
+        """The points that it adds. A score that is absent counts as 0, as OCM counts it."""
         return self.weight * (self.score or 0)
 
 

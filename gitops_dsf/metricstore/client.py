@@ -1,8 +1,10 @@
-"""Asks a store for the past of a query, in pages that are bounded in samples, bytes and time.
+"""Asks a metric store for the past of a query, in pages bounded in samples, bytes and time.
 
 The size of a page follows the number of series. A store that refuses a page as too large is asked
-for a smaller one; a store that is busy is asked again. The number of samples of all queries
-together is bounded, because the history is kept in memory.
+for a smaller one; a store that is busy is asked again.
+
+Guaranteed: the number of samples of all queries together is bounded, because the history is kept in
+memory. Not guaranteed: that the store has all samples of the span.
 """
 
 import asyncio

@@ -87,7 +87,7 @@ def summarise(scorer: EffectiveScorer) -> ScorerSummary:
 
 
 def cluster_label(authored: ClusterLabel) -> summary.ClusterLabel:
-    """How the answers of a source name clusters, in the wire format."""
+    """The label by which the answers of a source name clusters, in the wire format."""
     return msgspec.convert(authored.model_dump(exclude_none=True), summary.ClusterLabel)
 
 

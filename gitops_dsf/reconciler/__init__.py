@@ -10,7 +10,7 @@ decides where applications run.
     hub/          informers, what is kept of each kind, the Lease, and writes that need leadership
     events        Kubernetes Events
     metrics       all metrics of the process
-    freshness     on which clusters scores are fresh, and which ones nobody renews (pure)
+    freshness     the clusters where scores are fresh, and scores that nothing renews (pure)
     scan          one look at all scores, and which Placements count clusters as 0
     scorers/      the status of every DynamicScorer: health, /config, freshness
     scoregc       deletes expired scores that no agent will renew

@@ -44,12 +44,12 @@ class UnmetExpectation(Struct, frozen=True, kw_only=True):
     line: int
     column: int
     subject: str
-    """What was expected of what, such as `decision of argocd/portal at 10m`."""
+    """The subject of the expectation, such as `decision of argocd/portal at 10m`."""
     expected: str
     got: str
     reasons: tuple[str, ...]
     explanations: tuple[Explanation, ...]
-    """Of clusters that are in a decision and should not be, or the other way round."""
+    """Explanations of clusters that are in a decision and should not be, or the other way round."""
 
 
 def judge(
@@ -163,7 +163,7 @@ def _judge_score(
 
 
 def _state(score: ScoreAtTime) -> str:
-    """What a test may expect of a score: its value, or that it is missing or expired."""
+    """The state of a score that a test may expect: its value, or that it is missing or expired."""
     if score.value is None:
         return "Missing"
     return "Expired" if score.expired else str(score.value)

@@ -18,7 +18,7 @@ def written_lines(planned: Import) -> Iterator[str]:
 
 def left_lines(planned: Import) -> Iterator[str]:
     """A line for each object that is not written, and one for kinds that are none of ours."""
-    # What people must decide comes first; the last line is only about kinds of others.
+    # Decisions for people come first; the last line is only about kinds of other programs.
     for line in planned.differing:
         yield (
             f"{_object(planned, line)} differs on the hub ({'; '.join(line.changes)}); left"

@@ -26,7 +26,7 @@ from gitops_dsf.simulator.verdict import Verdict
 
 
 class Contribution(Struct, frozen=True, rename="camel"):
-    """What one prioritizer adds to the sum of a cluster."""
+    """The contribution of one prioritizer to the sum of a cluster."""
 
     name: str
     weight: int
@@ -67,7 +67,7 @@ class Flip(Struct, frozen=True, rename="camel"):
 
 
 class Explanation(Struct, frozen=True, rename="camel", kw_only=True):
-    """Why a cluster is in a decision or not."""
+    """The reason why a cluster is in a decision or not."""
 
     placement: str
     cluster: str
@@ -78,9 +78,9 @@ class Explanation(Struct, frozen=True, rename="camel", kw_only=True):
     filter: str | None
     """The filter that dropped the cluster."""
     rank: int | None
-    """From 1, among the clusters that passed the filters; None if it was dropped."""
+    """The rank from 1 among the clusters that passed the filters; None if it was dropped."""
     total: int | None
-    """How many clusters were ranked."""
+    """The number of clusters that were ranked."""
     points: int | None
     """The weighted sum."""
     contributions: tuple[Contribution, ...]
@@ -88,7 +88,8 @@ class Explanation(Struct, frozen=True, rename="camel", kw_only=True):
     """The cluster that it would change places with: the last one in, or the first one out."""
     rival_points: int | None
     margin: int | None
-    """By how much its sum must grow (if out) or shrink (if in); None if no score could move it."""
+    """The amount by which its sum must grow (if out) or shrink (if in); None if no score could move
+    it."""
     flips: tuple[Flip, ...]
     """One per add-on score with a weight, the smallest change first."""
 
@@ -156,7 +157,7 @@ class Lead(Struct, frozen=True, kw_only=True):
     over: str
     """The chosen cluster with the lowest scores."""
     points: float
-    """Of the weighted mean of the scores."""
+    """The points of the weighted mean of the scores."""
     stickiness: float
     """The points of the weighted mean that it must lead by before the Placement moves."""
 

@@ -222,7 +222,7 @@ def _conclude(verdict: Verdict) -> Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduledPlacements:
-    """What passes over several Placements lead to."""
+    """The results of passes over several Placements."""
 
     verdicts: Mapping[str, Verdict]
     """The last verdict of each, by namespace/name."""

@@ -5,7 +5,7 @@ from enum import IntEnum
 
 
 class Code(IntEnum):
-    """In order of severity, with OCM's numbers: the JSON of a verdict has them."""
+    """The codes, in order of severity, with OCM's numbers: the JSON of a verdict has them."""
 
     SUCCESS = 0
     WARNING = 1

@@ -2,8 +2,8 @@
 
 It decides which locks change, and which are refused by the rules of `validate`.
 
-A lock is refused for an error that the repository has not had before. Errors that are there already
-stop nothing: `sync` must work in a repository that is being repaired.
+Guaranteed: a lock is refused for an error that the repository has not had before. Errors that are
+there already stop nothing, because `sync` must work in a repository that is being repaired.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """The running agent: its root tasks, the state they share, readiness, and shutdown.
 
-If a root task ends, the process ends, and the kubelet starts it again. A failure of a scorer never
-gets here.
+Guaranteed: if a root task ends, the process ends, and the kubelet starts it again. A failure of a
+scorer never gets here.
 """
 
 import asyncio

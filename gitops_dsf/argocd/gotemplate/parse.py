@@ -1,7 +1,8 @@
 """Parses a template as Go's package text/template does, with the functions that Argo CD gives it.
 
-Named templates (`define`, `block`, `template`) are not read; no example of Argo CD has one. Of rare
-forms of numbers it accepts more than Go does.
+Not guaranteed: that Go accepts each template that is parsed here. Named templates (`define`,
+`block`, `template`) are not read; no example of Argo CD has one. Of rare forms of numbers more is
+accepted than in Go.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Runs a parsed template with the known facts about its parameters.
 
-Both sides of a condition are run, and the body of a range once. A mistake is certain: an unknown
-value may be anything. Each action has one mistake at most, because the rest of it is unknown then.
+Both sides of a condition are run, and the body of a range once. Guaranteed: a mistake is certain,
+because an unknown value may be anything. Not guaranteed: that all mistakes are found at once. Each
+action has one at most, because the rest of it is unknown then.
 """
 
 from collections.abc import Collection, Mapping, Sequence

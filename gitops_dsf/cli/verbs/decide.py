@@ -1,4 +1,7 @@
-"""The verbs that show what is decided or would be decided: their help and their arguments."""
+"""The verbs that show decisions, past, present or possible: their help and their arguments.
+
+`cli.main` imports the module of a verb only when it runs, so this one imports nothing slow.
+"""
 
 import argparse
 from pathlib import Path

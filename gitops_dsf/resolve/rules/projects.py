@@ -36,7 +36,7 @@ _PROJECT: Final = re.compile(
 
 @rule(needs=("FleetRepository",))
 def applications_leave_the_projects_of_the_platform(context: Context) -> Iterator[Diagnostic]:
-    """Whoever pushes any branch of the fleet repository would have the platform's rights."""
+    """Finds applications in the platform's AppProjects: any branch would have its rights."""
     platform = context.settings.argocd.platform_projects
     for application in context.declared.applications:
         project = application.value.spec.application.project

@@ -136,7 +136,7 @@ def _known(move: DecisionMove) -> Sequence[str]:
 
 def _open_target(move: DecisionMove) -> str:
     """The clusters that may be selected, where they are few."""
-    # Of unknown scores a reader learns nothing from three names, which are often all that exist.
+    # Three names of unknown scores do not help a reader; often they are all that exist.
     max_names = MAX_CHOICE if move.bounded else 2
     return choice_text(move.possible, move.open_places or 0, max_names=max_names) or UNKNOWN
 

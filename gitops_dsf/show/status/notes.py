@@ -12,7 +12,7 @@ from gitops_dsf.views.status.placements import (
 
 
 def placement_note_text(note: PlacementNote) -> str:
-    """Why a Placement selects too few clusters, or why the next decision is not known."""
+    """The reason why a Placement selects too few clusters, or why its next decision is unknown."""
     match note:
         case NextUnknown(cause=cause):
             return f"what OCM would decide is not known: {cause}"
@@ -26,7 +26,7 @@ def placement_note_text(note: PlacementNote) -> str:
 
 
 def order_note_text(note: OrderNote) -> str:
-    """Why the list of a MultiKueueConfig is not in the order of the scores."""
+    """The reason why the list of a MultiKueueConfig is not in the order of the scores."""
     match note.problem:
         case OrderProblem.UNREAD:
             return "the MultiKueueConfigs could not be read"

@@ -101,7 +101,7 @@ def _pair(
 ) -> VerdictPair:
     certain = None
     if _waits_for_scores(placement, after, scores.unknown):
-        # Whether a cluster passes the predicate depends on an unknown score.
+        # The predicate depends on an unknown score, so it is unknown whether a cluster passes.
         certain = Certainty(certain=frozenset(), possible=frozenset(after.candidates))
     elif after.outcome is Outcome.SCHEDULED:
         certain = certainty(after, scores.unknown)

@@ -15,7 +15,7 @@ from gitops_dsf.views.worded import Worded
 
 
 class OrderProblem(Enum):
-    """Why a list is not in the order of the scores."""
+    """The reason why a list is not in the order of the scores."""
 
     UNREAD = auto()
     """The MultiKueueConfigs could not be read."""
@@ -31,7 +31,7 @@ class OrderProblem(Enum):
 
 @dataclass(frozen=True)
 class OrderNote:
-    """Why a list is not in the order of the scores of a Placement."""
+    """The reason why a list is not in the order of the scores of a Placement."""
 
     problem: OrderProblem
     ordered_for: str = ""
@@ -46,9 +46,9 @@ class JobOrderView(Struct, frozen=True, kw_only=True, rename="camel"):
     left_out: tuple[str, ...]
     """Decided clusters that have no place in the list, best first."""
     reason: str
-    """What changed the list last; empty if that is not known."""
+    """The last cause of a change of the list; empty if it is unknown."""
     note: Worded[OrderNote] | None
-    """Why the list is not in the order of the scores; None if it is."""
+    """The reason why the list is not in the order of the scores; None if it is."""
 
 
 def job_order(
@@ -64,7 +64,7 @@ def job_order(
     config = next((config for config in configs if config.metadata.name == name), None)
     if config is None:
         return _without_list(name, OrderProblem.NOT_WRITTEN)
-    # What the reconciler wrote beside the list, in annotations of the config.
+    # The order that the reconciler wrote beside the list, in annotations of the config.
     last_order = config.written
     note: OrderNote | None = None
     if config.metadata.label(MANAGED_BY_LABEL) != RECONCILER:

@@ -66,7 +66,7 @@ class ClusterPoints(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class NextUnknown:
-    """What OCM would decide is not known."""
+    """The reason why the next decision of OCM is unknown."""
 
     cause: str
 
@@ -85,7 +85,7 @@ class TooFewClusters:
     """OCM selects fewer clusters than the Placement asks for."""
 
     message: str
-    """That of the condition PlacementSatisfied."""
+    """The message of the condition PlacementSatisfied."""
 
 
 PlacementNote = NextUnknown | NotScheduled | TooFewClusters
@@ -106,7 +106,7 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     reconciled: bool = field(name="settled")
     """Whether OCM would not change its decision."""
     note: Worded[PlacementNote] | None
-    """Why nothing is selected, or why the next decision is not known."""
+    """The reason why nothing is selected, or why the next decision is unknown."""
     counted_as_zero: tuple[str, ...]
     """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
     points: tuple[ClusterPoints, ...]
