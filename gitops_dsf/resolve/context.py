@@ -27,6 +27,7 @@ from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.external_scores import ExternalScores
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 from gitops_dsf.resolve.metric_sources import ResolvedSource, Variant, resolve_source
+from gitops_dsf.resolve.peers import Peer, peers_of
 from gitops_dsf.resolve.ranked_scores import BUILT_IN_SPAN
 from gitops_dsf.resolve.scorer import EffectiveScorer, effective, with_variant
 from gitops_dsf.resolve.targets import target_clusters
@@ -88,6 +89,8 @@ class Context:
     """
     sources: Mapping[str, ResolvedSource]
     """Every well-formed MetricSource by name."""
+    peers: tuple[Peer, ...]
+    """Every base URL that agents and the hub scorer call."""
     complete: Mapping[str, EffectiveScorer]
     """Complete scorers by name."""
     masks: tuple[Mask, ...]
@@ -162,8 +165,7 @@ class Context:
     @property
     def source_variants(self) -> Iterator[Variant]:
         """Every variant of the MetricSources."""
-        for source in self.sources.values():
-            yield from source.variants
+        return _variants(self.sources)
 
     @property
     def ranked(self) -> Iterator[RankedScore]:
@@ -264,6 +266,7 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
         by_variant=by_variant,
         variants=variants,
         sources=sources,
+        peers=tuple(peers_of(scorers, _variants(sources))),
         complete=complete,
         masks=masks,
         target_clusters={name: targets[name] for name in complete},
@@ -271,6 +274,11 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
         external_scores=ExternalScores(settings.external_scores),
         locks_are_final=locks_are_final,
     )
+
+
+def _variants(sources: Mapping[str, ResolvedSource]) -> Iterator[Variant]:
+    for source in sources.values():
+        yield from source.variants
 
 
 def _with_variants(

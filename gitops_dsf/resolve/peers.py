@@ -1,6 +1,6 @@
 """The base URLs that agents and the hub scorer call, with the credentials that each receives."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -8,8 +8,8 @@ from typing import NamedTuple
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.credentials import Credential, Kind, Sent, credentials, destination
+from gitops_dsf.resolve.metric_sources import Variant
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
@@ -56,9 +56,9 @@ class TokenServer(NamedTuple):
     """Computed when asked for, because that parses the document again."""
 
 
-def peers(context: Context) -> Iterator[Peer]:
+def peers_of(scorers: Mapping[str, EffectiveScorer], variants: Iterable[Variant]) -> Iterator[Peer]:
     """Every base URL: those of scorers, and those of the variants of each MetricSource."""
-    for scorer in context.scorers.values():
+    for scorer in scorers.values():
         if scorer.spec.source.ref is None:
             yield _source_of(scorer)
         yield Peer(
@@ -72,8 +72,8 @@ def peers(context: Context) -> Iterator[Peer]:
             on_hub=scorer.spec.on_hub,
         )
     # One scorer on the hub is enough for its source to be asked from there.
-    on_hub = {scorer.spec.source.ref for scorer in context.scorers.values() if scorer.spec.on_hub}
-    for variant in context.source_variants:
+    on_hub = {scorer.spec.source.ref for scorer in scorers.values() if scorer.spec.on_hub}
+    for variant in variants:
         yield Peer(
             owner=f"MetricSource {variant.source.name}",
             title=dotted(variant.path[1:]),
@@ -87,9 +87,9 @@ def peers(context: Context) -> Iterator[Peer]:
         )
 
 
-def token_servers(context: Context) -> Iterator[TokenServer]:
+def token_servers(peers: Iterable[Peer]) -> Iterator[TokenServer]:
     """The token server of each OAuth2 client."""
-    for peer in peers(context):
+    for peer in peers:
         for credential in peer.credentials:
             if credential.kind is Kind.CLIENT_SECRET:
                 path = (*credential.path[:-1], "tokenURL")

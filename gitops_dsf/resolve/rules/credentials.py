@@ -25,7 +25,7 @@ from gitops_dsf.resolve.credentials import (
     is_reserved,
     sent_by_hub,
 )
-from gitops_dsf.resolve.peers import Peer, peers, token_servers
+from gitops_dsf.resolve.peers import Peer, token_servers
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 from gitops_dsf.urls.hosts import is_in_cluster, is_metadata, may_get_credentials
 from gitops_dsf.urls.parts import host_of
@@ -42,7 +42,7 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     spec = context.settings
     settings_are_known = context.declared.repository is not None
     pull_secrets = _pull_secrets(spec)
-    for peer in peers(context):
+    for peer in context.peers:
         for credential in peer.credentials:
             secret = credential.secret
             position = partial(peer.at, *credential.path, "name")
@@ -169,7 +169,7 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
     Inside, cluster DNS decides who receives it.
     """
     allowed = context.settings.allowed_token_hosts
-    for peer in peers(context):
+    for peer in context.peers:
         for credential, recipient in peer.sent:
             is_allowed = any(matches(recipient.host, pattern) for pattern in allowed)
             if not is_in_cluster(recipient.host) and not is_allowed:
@@ -189,7 +189,7 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
     if context.is_upstream:
         return
     first_peers: dict[tuple[str, str], dict[str, tuple[Peer, str]]] = {}
-    for peer in peers(context):
+    for peer in context.peers:
         for credential, recipient in peer.sent:
             if not recipient.secret or not recipient.kind.is_received:
                 continue
@@ -206,7 +206,7 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def certificates_are_shown(context: Context) -> Iterator[Diagnostic]:
     """A client certificate is part of TLS."""
-    for peer in peers(context):
+    for peer in context.peers:
         for credential, recipient in peer.sent:
             if recipient.kind is Kind.CERTIFICATE and recipient.scheme == "http":
                 yield codes.CERTIFICATE_WITHOUT_TLS.at(
@@ -317,7 +317,7 @@ def _called(context: Context) -> Iterator[tuple[str, Callable[[], Position]]]:
         yield scorer.spec.config_url, partial(scorer.declared.at, "spec", "configURL")
     for variant in context.source_variants:
         yield variant.value.host, partial(variant.source.at, *variant.path, "host")
-    for server in token_servers(context):
+    for server in token_servers(context.peers):
         yield server.url, server.position
     store = context.settings.reconciler.metric_store
     if store is not None:

@@ -65,7 +65,7 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
         position = partial(variant.source.at, *variant.path, "path")
         name = dotted((*variant.path[1:], "path"))
         yield from _path(variant.value.path, position, name, QUERY_PATH)
-    for server in token_servers(context):
+    for server in token_servers(context.peers):
         yield from _endpoint(server.url, server.position, server.title, query_allowed=True)
     writing = context.settings.agent.remote_write
     if writing is not None:
@@ -116,7 +116,7 @@ def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
                 f"{source_host} is the pod that runs the scorer, and no metric source runs there",
                 "write the name of a Service, such as http://prometheus.monitoring.svc:9090",
             )
-    for server in token_servers(context):
+    for server in token_servers(context.peers):
         host = host_of(server.url)
         if is_local(host):
             yield codes.LOCAL_HOST.at(
