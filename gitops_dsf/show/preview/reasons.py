@@ -22,7 +22,7 @@ from gitops_dsf.wording import choice_text, names_text
 
 def reason_text(reason: DecisionReason) -> str:
     """The sentence of a reason."""
-    clauses = [_why(reason)]
+    clauses = [_cause(reason)]
     if reason.planned:
         planned = names_text(reason.planned)
         clauses.append(f"{planned} is where the reconciler planned that it goes")
@@ -31,12 +31,12 @@ def reason_text(reason: DecisionReason) -> str:
     return "; ".join(clauses)
 
 
-def _why(reason: DecisionReason) -> str:
-    match reason.why:
+def _cause(reason: DecisionReason) -> str:
+    match reason.cause:
         case PlacementRemoved():
             return "the Placement is removed"
-        case NotDecided(cause=cause):
-            return cause
+        case NotDecided(message=message):
+            return message
         case ClusterUnlisted(cluster=cluster):
             return f"{cluster} is no longer in clusters/"
         case ClusterDropped() as dropped:
@@ -50,7 +50,7 @@ def _why(reason: DecisionReason) -> str:
             return f"{_causes(known.unknown)}; {', '.join(points)}"
         case UnknownDecides() as unknown:
             return _unknown_decides(unknown)
-    assert_never(reason.why)
+    assert_never(reason.cause)
 
 
 def _unknown_decides(reason: UnknownDecides) -> str:
@@ -67,7 +67,7 @@ def _unknown_decides(reason: UnknownDecides) -> str:
 
 
 def _causes(unknown: Iterable[UnknownScore]) -> str:
-    return "; ".join(f"{score.resource}: {score.why}" for score in unknown)
+    return "; ".join(f"{score.resource}: {score.cause}" for score in unknown)
 
 
 def _points(bounds: PointBounds) -> str:

@@ -28,7 +28,7 @@ class PlacementRemoved:
 class NotDecided:
     """OCM does not schedule the Placement."""
 
-    cause: str
+    message: str
     """The cause in OCM's words."""
 
 
@@ -63,7 +63,7 @@ class UnknownScore:
     """A score whose value after the change is not known."""
 
     resource: str
-    why: str
+    cause: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ class Followed:
 class DecisionReason:
     """The reason why a decision changes, or may change."""
 
-    why: (
+    cause: (
         PlacementRemoved
         | NotDecided
         | ClusterUnlisted
@@ -149,28 +149,28 @@ def reason_of(
     """The reason why a known decision changes, by the first cluster that it leaves or moves to."""
     verdict = pair.after
     if verdict is None:
-        return DecisionReason(why=PlacementRemoved())
+        return DecisionReason(cause=PlacementRemoved())
     if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
-        cause = verdict.notes[0] if verdict.notes else str(verdict.outcome)
-        return DecisionReason(why=NotDecided(cause=cause))
+        message = verdict.notes[0] if verdict.notes else str(verdict.outcome)
+        return DecisionReason(cause=NotDecided(message=message))
     by_scores = as_people_wrote(verdict)
     # People ask why a Placement leaves. A new one leaves nothing, so they ask why it goes there.
     cluster = (origin or target)[0]
     bounds = sums_by_people(pair)
-    why: ClusterUnlisted | ClusterDropped | ClusterRanked | BoundsDecide
+    cause: ClusterUnlisted | ClusterDropped | ClusterRanked | BoundsDecide
     if bounds is None or cluster not in bounds.sums:
-        why = _explained(by_scores, cluster)
+        cause = _explained(by_scores, cluster)
     else:
         # The verdict has the middle of the bounds, which must not be shown as known.
         clusters = (*target[:1], *origin[:1])
-        why = BoundsDecide(
+        cause = BoundsDecide(
             unknown=_unknown_scores(pair, by_scores),
             bounds=tuple(_point_bounds(by_scores, bounds, clusters)),
         )
     if pair.before is not None and target and not by_scores.chosen.issuperset(target):
         # A paced Placement ranks by items of moves, so it can go where the scores do not lead.
-        return DecisionReason(why=why, planned=target)
-    return DecisionReason(why=why)
+        return DecisionReason(cause=cause, planned=target)
+    return DecisionReason(cause=cause)
 
 
 def open_reason(
@@ -188,7 +188,7 @@ def open_reason(
     if bounds is not None and bounded and len(possible) <= MAX_CHOICE:
         listed = tuple(_point_bounds(as_people_wrote(verdict), bounds, possible))
     return DecisionReason(
-        why=UnknownDecides(
+        cause=UnknownDecides(
             unknown=_unknown_scores(pair, verdict),
             possible=0 if pair.certainty is None else len(pair.certainty.possible),
             stays_by_present=not bounded and is_same,
@@ -213,7 +213,7 @@ def _unknown_scores(pair: VerdictPair, verdict: Verdict) -> tuple[UnknownScore, 
     """The reasons why scores of candidates are unknown, each once, in order of prioritizers."""
     unknown: dict[UnknownScore, None] = {}
     for resource, cell in _unknown_cells(pair, verdict):
-        unknown[UnknownScore(resource=resource, why=cell.why)] = None
+        unknown[UnknownScore(resource=resource, cause=cell.why)] = None
     return tuple(unknown)
 
 
