@@ -30,7 +30,8 @@ SCORERS: Final = {
     "vcpu-cost": ("cost", "vcpu-cost.scoring.svc:8000"),
 }
 """Scorers by score name: the folder below examples/scorers, which is also the module, and
-`host:port` as the clusters write it."""
+`host:port` as the clusters write it.
+"""
 EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples" / "scorers"
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -23,8 +23,10 @@ from gitops_dsf.backtest.track import ABSENT, NEVER
 from gitops_dsf.hub.raw_results import LabelValues
 
 FAR: Final = 1000
-"""The number in place of a score that was never written. It differs from every score by more than
-any deadband."""
+"""The number in place of a score that was never written.
+
+It differs from every score by more than any deadband.
+"""
 PublishedColumn = npt.NDArray[np.int8]
 """Published scores at consecutive points; ABSENT where the cycle failed."""
 

@@ -163,7 +163,8 @@ class VerifierEstimate(Struct, frozen=True, kw_only=True, rename="camel", omit_d
     """The time for which the Placement was on a cluster and the score was known there."""
     failing_seconds: float
     """The part of this time in which the score was too low, in stretches of `for_seconds` or
-    longer."""
+    longer.
+    """
     failures: int
     """These stretches."""
     unknown: str = ""

@@ -35,8 +35,10 @@ class Backtest:
     scores: GridScores
     """The published scores."""
     paced: Mapping[str, PacedLine]
-    """The waiting reasons of paced Placements, by namespace/name. Placements whose filters depend
-    on time or on decisions take no part in the pace."""
+    """The waiting reasons of paced Placements, by namespace/name.
+
+    Placements whose filters depend on time or on decisions take no part in the pace.
+    """
     unpaced: Mapping[str, DecisionLine]
     """The decisions of the Placements of `paced` without the pace."""
 

@@ -13,8 +13,10 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 ABSENT: Final = -128
-"""The number in place of a score where there is none. No score is so low: -100 is the least that
-OCM takes."""
+"""The number in place of a score where there is none.
+
+No score is so low: -100 is the least that OCM takes.
+"""
 NEVER: Final = math.inf
 
 Tracks = Mapping[str, Mapping[str, "Track"]]

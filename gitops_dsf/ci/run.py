@@ -47,7 +47,8 @@ class PipelineRun:
     """The reason why there is no comment."""
     push_url: str = ""
     """The URL to which commits are pushed with PUSH_TOKEN; empty for the origin with its own
-    credentials."""
+    credentials.
+    """
 
 
 def secret_variable(variables: Mapping[str, str], name: str) -> str:

@@ -53,7 +53,8 @@ class PacedPlacement(Struct, frozen=True, kw_only=True):
 
     move: DesiredPacedMove | None
     """The move that OCM would make by the written weights; None if there is none, or without
-    scores."""
+    scores.
+    """
     queue: QueueView | None
 
 
@@ -66,8 +67,8 @@ class PlacementOutput(SimulateOutput, frozen=True, kw_only=True):
     verification: Verification | UnsetType = UNSET
     """The checks after a move; absent if moves are not verified."""
     jobs: JobsByScores | UnsetType = UNSET
-    """The order in which Kueue's jobs would be sent; absent without multiKueue, and without
-    scores."""
+    """The order in which Kueue's jobs would be sent; absent without multiKueue, and without scores.
+    """
 
 
 _EXPLANATION_FIELDS: Final = [

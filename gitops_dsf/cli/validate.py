@@ -24,8 +24,10 @@ from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.wording import plural
 
 _MAX_PASSES: Final = 10
-"""The number of times that --fix mends and reads again. One mistake can hide another, such as a
-field inside of one with an older name."""
+"""The number of times that --fix mends and reads again.
+
+One mistake can hide another, such as a field inside of one with an older name.
+"""
 
 _MIN_INTERVAL: Final = 1.5
 """Seconds between two score writes. If they are closer, the writes of a second are counted."""

@@ -30,7 +30,9 @@ class FindingCode:
     """The mistake in a few words, without a verb."""
     explanation: str = field(kw_only=True, repr=False)
     """The mistake, the behaviour of OCM, Argo CD or the agent, and the text to write instead.
-    Markdown. Links begin at the root of the repository."""
+
+    Markdown. Links begin at the root of the repository.
+    """
     bad: str = field(default="", kw_only=True, repr=False)
     """Files with the finding, each after a line `# PATH`.
 

@@ -38,7 +38,8 @@ MIN_GAP: Final = 0.01
 """Missing points are reported from this share on."""
 WAITED: Final = 0.1
 """The time after the first score of all within which the first one of a cluster must come, to be
-waited for. It is a part of the span."""
+waited for. It is a part of the span.
+"""
 LATEST: Final = 0.9
 """A score that begins after this part of the span has too little of a past."""
 DEFAULT_STEP: Final = 60

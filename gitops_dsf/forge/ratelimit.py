@@ -7,11 +7,16 @@ from typing import Final
 from dsf_wire.retryafter import MAX_RETRY_AFTER, retry_after
 
 LIMIT_SECONDS: Final = 60.0
-"""The wait at a limit whose answer does not say when it ends. GitHub asks for a minute or more
-(docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api)."""
+"""The wait at a limit whose answer does not say when it ends.
+
+GitHub asks for a minute or more
+(docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
+"""
 _LIMIT_WORDS: Final = (b"rate limit", b"abuse detection")
-"""The words that GitHub writes into a 403 that is not a missing permission. Its secondary limits
-often have no header that says so."""
+"""The words that GitHub writes into a 403 that is not a missing permission.
+
+Its secondary limits often have no header that says so.
+"""
 
 
 def asked_wait(status: int, headers: Mapping[str, str], content: bytes, *, now: float) -> float:

@@ -31,7 +31,8 @@ MAX_CLUSTERS: Final = 20
 """The items that the CRD of MultiKueueConfigs allows in `spec.clusters` (Kueue 0.19.2)."""
 ORDERED_AT_ANNOTATION: Final = "gitops-dsf.io/ordered-at"
 """Annotation of a MultiKueueConfig of ours: when its list was ordered last, and not only appended
-to."""
+to.
+"""
 ORDER_ANNOTATION: Final = "gitops-dsf.io/order"
 """Annotation of a MultiKueueConfig of ours: a `WrittenOrder` as JSON."""
 
@@ -68,8 +69,10 @@ class WrittenOrder(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     """namespace/name of the Placement that orders the list."""
     clusters: tuple[str, ...] = ()
     points: dict[str, float] = {}
-    """The points of the listed clusters at that time, with the load that was assumed. A cluster
-    without points had scores that had expired, or was not eligible."""
+    """The points of the listed clusters at that time, with the load that was assumed.
+
+    A cluster without points had scores that had expired, or was not eligible.
+    """
     left_out: tuple[str, ...] = ()
     """Eligible clusters that had no place in the list, best first."""
     reason: str = ""

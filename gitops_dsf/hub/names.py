@@ -11,25 +11,33 @@ GROUP_INDEX_LABEL: Final = f"{OCM_GROUP}/decision-group-index"
 CLUSTER_SET_LABEL: Final = f"{OCM_GROUP}/clusterset"
 DISABLE_ANNOTATION: Final = f"{OCM_GROUP}/experimental-scheduling-disable"
 """Annotation of a Placement: OCM 1.2.1 leaves its decision as it is, also for a cluster that is
-gone."""
+gone.
+"""
 AVAILABLE_CONDITION: Final = "ManagedClusterConditionAvailable"
-"""Condition of a ManagedCluster: whether its agent renews its lease (OCM api, cluster/v1
-types.go)."""
+"""Condition of a ManagedCluster: whether its agent renews its lease (OCM api, cluster/v1 types.go).
+"""
 REFRESH_ANNOTATION: Final = "argocd.argoproj.io/application-set-refresh"
 """Annotation of an ApplicationSet: reconcile at once
-(docs/contributing/behaviour.md#refresh-annotation)."""
+(docs/contributing/behaviour.md#refresh-annotation).
+"""
 APPLICATION_REFRESH_ANNOTATION: Final = "argocd.argoproj.io/refresh"
 """Annotation of an Application
-(docs/contributing/behaviour.md#refresh-annotation-of-an-application)."""
+(docs/contributing/behaviour.md#refresh-annotation-of-an-application).
+"""
 SKIP_RECONCILE_ANNOTATION: Final = "argocd.argoproj.io/skip-reconcile"
 """Annotation of an Application or a cluster Secret: Argo CD's Application controller ignores the
-object."""
+object.
+"""
 PULL_ANNOTATION: Final = "apps.open-cluster-management.io/ocm-managed-cluster"
-"""Annotation of an Application that OCM's pull integration delivers: its cluster. Its destination
-is the hub."""
+"""Annotation of an Application that OCM's pull integration delivers: its cluster.
+
+Its destination is the hub.
+"""
 PULL_LABEL: Final = "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
-"""Label of an Application that OCM's pull integration delivers. It is in the template of its
-ApplicationSet."""
+"""Label of an Application that OCM's pull integration delivers.
+
+It is in the template of its ApplicationSet.
+"""
 APPLICATION_LABEL: Final = "gitops-dsf.io/application"
 """Label of an Application: the ApplicationSet that was rendered for it."""
 PART_OF_LABEL: Final = "app.kubernetes.io/part-of"
@@ -72,8 +80,10 @@ STATUS_CONFIGMAP: Final = "gitops-dsf-status"
 MOVES_CONFIGMAP: Final = "gitops-dsf-moves"
 """ConfigMap in the hub namespace with the ledger of paced moves."""
 ACKNOWLEDGED_STOP_ANNOTATION: Final = "gitops-dsf.io/acknowledged-stop"
-"""Annotation of that ConfigMap: the time (RFC 3339) of a stop after which moves go on. People write
-it."""
+"""Annotation of that ConfigMap: the time (RFC 3339) of a stop after which moves go on.
+
+People write it.
+"""
 MAINTENANCE_CONFIGMAP: Final = "gitops-dsf-maintenance"
 """ConfigMap in the hub namespace with maintenance.
 

@@ -22,8 +22,10 @@ class PlatformNamespace:
     glob: str
     owner: str
     reason: str
-    """The reason why others may not use the namespace. It continues the sentence "it belongs to
-    OWNER"."""
+    """The reason why others may not use the namespace.
+
+    It continues the sentence "it belongs to OWNER".
+    """
     on_spokes: bool = True
     """Whether managed clusters have the namespace for the platform as well."""
 

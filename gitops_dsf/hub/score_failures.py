@@ -25,8 +25,8 @@ class FailureGroup(Struct, frozen=True):
     message: str
     """The one that most of them have. The first one of equally frequent messages."""
     since: float | None
-    """The time when the first of them lost its scores (Unix seconds); None if no agent reports
-    it."""
+    """The time when the first of them lost its scores (Unix seconds); None if no agent reports it.
+    """
 
 
 def failure_groups(failures: Mapping[str, ScoreFailure]) -> tuple[FailureGroup, ...]:

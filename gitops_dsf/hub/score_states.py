@@ -12,8 +12,10 @@ Moment = TypeVar("Moment", float, datetime)
 
 
 GRACE_SECONDS: Final = 120.0
-"""The time that something new may take to publish. The kubelet alone takes 60 to 90 s until a pod
-sees a changed ConfigMap."""
+"""The time that something new may take to publish.
+
+The kubelet alone takes 60 to 90 s until a pod sees a changed ConfigMap.
+"""
 
 
 GRACE_INTERVALS: Final = 2

@@ -143,8 +143,10 @@ class PublishedScore(Struct, frozen=True, gc=False):
     on_hub: bool = False
     """Whether the hub scorer wrote it, as far as this is known."""
     failure: ScoreFailure | None = None
-    """The reason why the scorer gives no score now. It is None while it does, and for agents that
-    give no reason."""
+    """The reason why the scorer gives no score now.
+
+    It is None while it does, and for agents that give no reason.
+    """
 
     @property
     def only_failure(self) -> bool:

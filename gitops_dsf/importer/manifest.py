@@ -21,7 +21,8 @@ OCM_TAINTS: Final = (f"{OCM_GROUP}/unavailable", f"{OCM_GROUP}/unreachable")
 """Taints that OCM adds and removes itself (docs/contributing/behaviour.md#taints-that-ocm-sets)."""
 _PASSING_TAINTS: Final = (*OCM_TAINTS, MAINTENANCE_TAINT)
 """Taints that the inventory does not keep: the reconciler takes its own away when a maintenance
-ends."""
+ends.
+"""
 _TOOL_METADATA: Final = (
     "kubectl.kubernetes.io/",
     "app.kubernetes.io/managed-by",

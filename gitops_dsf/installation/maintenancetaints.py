@@ -11,8 +11,8 @@ from gitops_dsf.installation.objectkinds import CLUSTER
 from gitops_dsf.wording import names_text
 
 MAX_CONFLICTS: Final = 5
-"""The number of times that a cluster's taints are read again because the cluster changed
-meanwhile."""
+"""The number of times that a cluster's taints are read again because the cluster changed meanwhile.
+"""
 
 
 def tainted_clusters(hub: WritableHub) -> list[str]:

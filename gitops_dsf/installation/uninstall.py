@@ -61,8 +61,10 @@ KEPT: Final = frozenset({GroupKind("", "Namespace"), DEFINITION})
 FIRST: Final = (APPLICATION, DEPLOYMENT, APPLICATION_SET)
 """Kinds that go first, because they would undo a deletion or move an application."""
 ON_CLUSTERS: Final = (ADDON, WORK)
-"""Kinds that OCM removes from the managed clusters. It needs the rights and templates that go
-later."""
+"""Kinds that OCM removes from the managed clusters.
+
+It needs the rights and templates that go later.
+"""
 SUSPENDED_CONFIGMAP: Final = "gitops-dsf-suspended"
 """Left over from reconcilers that still suspended scorers. Nothing writes or reads it any more."""
 TRACKING: Final = "argocd.argoproj.io/tracking-id"
@@ -75,7 +77,8 @@ POLICY_POLLS: Final = 30
 POLICY_POLL_SECONDS: Final = 0.5
 """The time between two attempts of a deletion that a policy refuses, because the policy is deleted
 already: API servers take up changed policies once a second (Kubernetes 1.37.2,
-apiserver/pkg/admission/plugin/policy/generic/policy_source.go)."""
+apiserver/pkg/admission/plugin/policy/generic/policy_source.go).
+"""
 
 
 class UninstallError(HubError):

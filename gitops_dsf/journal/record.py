@@ -116,12 +116,15 @@ class RecordedVerification(
     outcome: str
     """Passed, or why the move ended otherwise: an `Outcome` of the ledger, as text."""
     since: Timestamp
-    """The time when the move was admitted, or seen. It distinguishes moves between the same
-    clusters."""
+    """The time when the move was admitted, or seen.
+
+    It distinguishes moves between the same clusters.
+    """
     checks: tuple[RecordedCheck, ...] = ()
     detail: str = ""
     """The reason for the result if the checks did not decide, as `us-1 has no healthy copy after
-    1800 s`."""
+    1800 s`.
+    """
 
 
 class RecordedOrder(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -178,7 +181,8 @@ class Record(
     """Clusters that left or joined."""
     doubt: str = ""
     """The reason why the explanations may not be OCM's reasons; empty if the simulator came to the
-    same decision."""
+    same decision.
+    """
     scores: tuple[ScoreChange, ...] = ()
     more_scores: int = 0
     """Changed scores that are left out, because there are too many."""
@@ -188,12 +192,14 @@ class Record(
     """Tells the new decision from others when `to` does not name it."""
     admitted: Timestamp | None = None
     """The time when the reconciler admitted the move, where moves are paced; None if OCM moved it
-    itself."""
+    itself.
+    """
     gain: float | None = None
     """Points of the weighted mean of the scores that an admitted move was to gain."""
     cause: MoveCause | None = None
     """The cause of the move; None in the first record of a Placement, and in records of versions
-    without it."""
+    without it.
+    """
     verification: RecordedVerification | None = None
     """The verification of a move; only in records of the kind Verified."""
     order: RecordedOrder | None = None

@@ -23,8 +23,11 @@ from gitops_dsf.backtest.rawscores import StoredSeries
 from gitops_dsf.metricstore.errors import StoreError, TooMuchError, words_of
 
 _TOO_MUCH: Final = ("too many", "too large", "exceed", "maximum", "limit", "timed out", "deadline")
-"""Words of stores about a query that is too large. They use them for other things, too: then the
-query is sent in smaller parts in vain, which costs three requests."""
+"""Words of stores about a query that is too large.
+
+They use them for other things, too: then the query is sent in smaller parts in vain, which costs
+three requests.
+"""
 
 
 class SampleSpan(NamedTuple):

@@ -20,9 +20,11 @@ class OrderedCluster(Struct, frozen=True):
 
     cluster: str
     points: float | None
-    """The points of a cluster. For a list on the hub they are those when it was written, with the
-    load of jobs not measured yet. None if a score had expired, or if only running jobs keep the
-    cluster in the list."""
+    """The points of a cluster.
+
+    For a list on the hub they are those when it was written, with the load of jobs not measured
+    yet. None if a score had expired, or if only running jobs keep the cluster in the list.
+    """
 
 
 class JobsByScores(Struct, frozen=True, kw_only=True):

@@ -170,8 +170,10 @@ class _Arrivals(NamedTuple):
     coming: int
     """Moves to it that are under way."""
     unmeasured: Sequence[float]
-    """The times at which the scores have measured the moves that ended, in order. Only future
-    ones."""
+    """The times at which the scores have measured the moves that ended, in order.
+
+    Only future ones.
+    """
 
 
 class _AdmissionRun:

@@ -13,7 +13,9 @@ from gitops_dsf.repository.model.reconciler import Pace
 
 SKEW_SECONDS: Final = 300.0
 """The time by which an acknowledgement may be later than now: the clock of its author may be wrong.
-A later one would acknowledge stops in the future."""
+
+A later one would acknowledge stops in the future.
+"""
 
 
 def counted(ledger: Ledger, pace: Pace, *, new: int, now: float) -> Ledger:

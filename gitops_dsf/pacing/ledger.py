@@ -24,7 +24,8 @@ MAX_MOVES: Final = 20_000
 """Entries of a ledger: no ConfigMap is larger."""
 REMEMBERED_SECONDS: Final = 3600.0
 """The shortest time for which a verified move is remembered after its end, for people who look how
-it ended. A move that failed and could not return is verified again afterwards."""
+it ended. A move that failed and could not return is verified again afterwards.
+"""
 MAX_HOLDS: Final = 2_000
 """Pairs of an application and a cluster that are held apart."""
 MAX_DETAIL: Final = 200
@@ -146,16 +147,19 @@ class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
     passed_at: float = 0.0
     """The time when the checks passed; 0 before.
 
-    From then on the old copy may go. It is never taken back, because a deletion relies on it."""
+    From then on the old copy may go. It is never taken back, because a deletion relies on it.
+    """
     returning: bool = False
     """Whether it takes an application back whose checks failed. Such a move is not verified."""
     outcome: VerificationOutcome | None = None
     """The way in which it ended, or will end: it is set when the checks have passed.
 
-    None before, and for a move that is not verified."""
+    None before, and for a move that is not verified.
+    """
     detail: str = ""
     """The reason for its end if its checks did not decide, as `us-1 has no healthy copy after 1800
-    s`."""
+    s`.
+    """
 
     @property
     def under_way(self) -> bool:
@@ -184,11 +188,13 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
     decided: dict[str, tuple[str, ...]] = {}
     """Clusters by namespace/name of the Placement.
 
-    When a decision differs later without an admitted move, OCM moved by itself."""
+    When a decision differs later without an admitted move, OCM moved by itself.
+    """
     omitted: int = 0
     """Moves that had no room in the ConfigMap.
 
-    While there are some, the moves under way cannot be counted, so nothing begins."""
+    While there are some, the moves under way cannot be counted, so nothing begins.
+    """
     whole_after: float = 0.0
     """The time when the moves that were left out no longer matter, in seconds since 1970."""
     holds: Annotated[tuple[Hold, ...], Meta(max_length=MAX_HOLDS)] = ()
@@ -198,7 +204,8 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
     stopped_since: float = 0.0
     """The time since when no move begins, because too many returned; 0 while moves may begin.
 
-    It is in whole seconds since 1970, so that people can write the same time (RFC 3339)."""
+    It is in whole seconds since 1970, so that people can write the same time (RFC 3339).
+    """
 
     @property
     def under_way(self) -> Iterator[LedgerMove]:

@@ -17,8 +17,10 @@ from gitops_dsf.pacing.verifier import NOT_VERIFIED, Evidence, Failed, Verifier,
 from gitops_dsf.repository.model.reconciler import Pace
 
 FOLLOW_SECONDS: Final = 60.0
-"""The time after which a move that OCM has not followed is withdrawn. OCM follows an item within a
-second."""
+"""The time after which a move that OCM has not followed is withdrawn.
+
+OCM follows an item within a second.
+"""
 LAST_PASS_SECONDS: Final = 10.0
 """A pass that OCM began before the items were taken away has written its decision by then."""
 

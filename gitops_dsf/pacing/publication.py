@@ -26,7 +26,8 @@ PossibleItems = Mapping[str, tuple[ClusterItems, ...]]
 """All items that may be published, by cluster.
 
 There is more than one possibility after a write without an answer, which may or may not have taken
-effect."""
+effect.
+"""
 
 _NOTHING: Final[tuple[ClusterItems, ...]] = ({},)
 

@@ -96,8 +96,10 @@ class _Ranked:
 
     verdict: Verdict
     ranking: RankedClusters
-    """The ranking, including clusters of the decision. Its sums are those of the scores, without
-    Steady."""
+    """The ranking, including clusters of the decision.
+
+    Its sums are those of the scores, without Steady.
+    """
     held: Collection[str]
 
     def sum_of(self, cluster: str) -> int | None:

@@ -26,8 +26,10 @@ The API server refuses more than 1,048,576 (ValidateConfigMap of Kubernetes 1.33
 could begin or end, because the write of the ledger is the admission.
 """
 NAME_LIMITS: Final = (MAX_NAMED, 10, 3, 0)
-"""The number of Placements of each drained cluster that are listed. The limits are tried in this
-order until everything fits."""
+"""The number of Placements of each drained cluster that are listed.
+
+The limits are tried in this order until everything fits.
+"""
 LEDGER_KEY: Final = "ledger"
 QUEUE_KEY: Final = "queue"
 _MIN_PART_BYTES: Final = 1_000

@@ -54,7 +54,8 @@ class Reading:
     unbroken: bool = False
     """Whether `meanwhile` has everything since the last look.
 
-    It does not after a restart, and not if the scores had to be listed again."""
+    It does not after a restart, and not if the scores had to be listed again.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -29,7 +29,8 @@ class AdmittedWave(NamedTuple):
     at: float
     """The earliest time when it may begin, in seconds since 1970.
 
-    Handovers take no time, and verified moves pass as early as they can."""
+    Handovers take no time, and verified moves pass as early as they can.
+    """
     moves: tuple[DesiredMove, ...]
 
 

@@ -77,8 +77,10 @@ class CheckedFleet:
     placements: tuple[ResolvedPlacement, ...]
     """Placements by scores, sorted by namespace and name. Copied Placements are raw documents."""
     by_variant: Mapping[str, tuple[EffectiveScorer, ...]]
-    """Every scorer with each variant of its MetricSource, by name. Without source.ref, the scorer
-    alone."""
+    """Every scorer with each variant of its MetricSource, by name.
+
+    Without source.ref, the scorer alone.
+    """
     source_variants: SourceVariants
     applications: tuple[ScoredApplication, ...]
     cluster_parameters: Mapping[str, tuple[ClusterParameters, ...]]

@@ -77,8 +77,10 @@ class ControllerContext:
         self._moves = LedgerIndex()
         """The moves of `_indexed`."""
         self.causes: dict[str, MoveCause] = {}
-        """The cause of the last change of each decision, by Placement (namespace/name). It is known
-        only for changes while this replica led, and only if there is a journal."""
+        """The cause of the last change of each decision, by Placement (namespace/name).
+
+        It is known only for changes while this replica led, and only if there is a journal.
+        """
         self.verification_decided: Callable[[], None] = lambda: None
         """Called when the checks of a move have decided, so that the journal records it at once."""
         self.orders = deque[WrittenList](maxlen=MAX_ORDERS)

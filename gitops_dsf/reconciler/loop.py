@@ -38,9 +38,11 @@ from gitops_dsf.reconciler.hub.view import Source
 INTERVAL_SECONDS: Final = 10.0
 """The time between two passes of a controller that does not say when it must look again."""
 RETRY_SECONDS: Final = 10.0
-"""The pause after a pass that failed on the hub. It does not grow: what the hub refuses for one
-object has growing pauses of its own in the controller, and the first answer after an outage should
-be used at once."""
+"""The pause after a pass that failed on the hub.
+
+It does not grow: what the hub refuses for one object has growing pauses of its own in the
+controller, and the first answer after an outage should be used at once.
+"""
 CONFLICT_SECONDS: Final = 1.0
 """The pause after a conflict. A moment later the informer shows what the other writer wrote."""
 

@@ -30,8 +30,10 @@ from gitops_dsf.urls.query_apis import instant, ranged
 LIMITS: Final = FetchLimits(seconds=30.0, answer_bytes=16 << 20, concurrent=2)
 """Limits of one query. An answer of 16 MiB has about 40,000 series; its objects take 100 MB."""
 MAX_RESULTS: Final = 20_000
-"""Upper limit for one scorer: ten results of each of 2,000 clusters. They are 1 MB in the
-snapshot."""
+"""Upper limit for one scorer: ten results of each of 2,000 clusters.
+
+They are 1 MB in the snapshot.
+"""
 MAX_ALL_RESULTS: Final = 100_000
 """Upper limit for all scorers. The branch is cloned by every pipeline."""
 MAX_KEPT: Final = 1800.0

@@ -33,8 +33,8 @@ REFUSAL_BACKOFF: Final = Backoff(first=2.0, ceiling=120.0)
 MIN_INTERVAL_SECONDS: Final = 10.0
 """Shortest time between two refreshes of one ApplicationSet."""
 REPEAT_AFTER_SECONDS: Final = 30.0
-"""The time after which an annotation that Argo CD did not remove is written again: its look
-failed."""
+"""The time after which an annotation that Argo CD did not remove is written again: its look failed.
+"""
 MAX_LOGGED: Final = 10
 """Clusters that the log names for one refresh."""
 

@@ -95,7 +95,8 @@ JOB_DECISIONS: Final = (
     _right(Where.JOBS, "", "events", "create, patch"),
 )
 """The rights for the order of a MultiKueueConfig: the decision, and the annotation that asks for
-it."""
+it.
+"""
 
 
 def multi_kueue_rights(configs: Sequence[str]) -> tuple[Right, ...]:

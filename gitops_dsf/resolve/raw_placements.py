@@ -23,8 +23,11 @@ The API server accepts them. The CRD of the pinned OCM has the last one, that of
 tests/hub/test_unread_fields.py searches the source of the pinned OCM.
 """
 WRITTEN_BY_THE_CRD: Final[Mapping[str, str]] = {"scoreRateLimit": "1m", "sortBy": "ClusterName"}
-"""Values of such fields that may not have been written by people. The CRD of OCM 1.3 (api v1.3.0)
-has them as defaults, so every Placement that was copied from such a hub has them."""
+"""Values of such fields that may not have been written by people.
+
+The CRD of OCM 1.3 (api v1.3.0) has them as defaults, so every Placement that was copied from such a
+hub has them.
+"""
 _SCORES: Final = re.compile(r"""\.scores\(\s*["']([^"'\\]*)["']\s*\)""")
 """A call of scores() with a name that is written out."""
 

@@ -27,8 +27,10 @@ from gitops_dsf.schema.structural import json_schema
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 FILE: Final = ".schemas/gitops-dsf.json"
-"""The place of the file in a fleet repository. The editor settings and the first lines of files
-name it."""
+"""The place of the file in a fleet repository.
+
+The editor settings and the first lines of files name it.
+"""
 
 # Bounds that OCM's controllers enforce and its CRDs do not state, by `object.field`.
 _BESIDES: Final[dict[str, Schema]] = {

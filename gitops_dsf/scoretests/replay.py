@@ -66,7 +66,8 @@ class ReplayedTest:
         self.gives_metrics = bool(spec.given.metrics)
         self.without_metric: dict[ScorerOnCluster, str] = {}
         """The reason why no run of a scorer has a result, if the names of the given metrics show
-        it."""
+        it.
+        """
         self._spec = spec
         self._scorers = run_scorers(
             spec.given,

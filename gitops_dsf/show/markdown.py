@@ -7,8 +7,10 @@ from dsf_wire.text import printable
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>|#~&])")
 _ZERO_WIDTH_SPACE: Final = "\u200b"
-"""The character between `@` and a name. A forge then reads no mention, and a reader sees no
-difference."""
+"""The character between `@` and a name.
+
+A forge then reads no mention, and a reader sees no difference.
+"""
 
 
 def escaped(text: str) -> str:

@@ -89,7 +89,8 @@ class Explanation(Struct, frozen=True, rename="camel", kw_only=True):
     rival_points: int | None
     margin: int | None
     """The amount by which its sum must grow (if out) or shrink (if in); None if no score could move
-    it."""
+    it.
+    """
     flips: tuple[Flip, ...]
     """One per add-on score with a weight, the smallest change first."""
 

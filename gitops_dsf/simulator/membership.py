@@ -24,8 +24,10 @@ class MembershipError(Exception):
 @dataclass(frozen=True, slots=True)
 class Membership:
     bindings: int
-    """The number of valid ManagedClusterSetBindings in the Placement's namespace. A binding is
-    valid if its set exists."""
+    """The number of valid ManagedClusterSetBindings in the Placement's namespace.
+
+    A binding is valid if its set exists.
+    """
     sets: tuple[str, ...]
     """Eligible sets, sorted."""
     clusters: tuple[int, ...]

@@ -33,7 +33,8 @@ class Shown:
     token: str = field(default="", repr=False)
     trust: ssl.SSLContext | None = None
     """The TLS settings with the client certificate and the private CA; None for the system's CAs
-    alone."""
+    alone.
+    """
     problem: str = ""
     """The missing credential, and the place to give it."""
     lacks_tls: bool = False

@@ -66,7 +66,8 @@ class SyncPlan:
     files: Mapping[str, str]
     unreached: tuple[LockResult, ...] = ()
     """Locks whose page is that of a Service, which can be reached in its cluster only, and not from
-    here."""
+    here.
+    """
 
     @property
     def refused(self) -> bool:

@@ -10,8 +10,10 @@ _PAGES: Final = re.compile(
 )
 """Prometheus and Thanos: graph, targets, alerts; VictoriaMetrics: vmui; Grafana: explore, d."""
 _TENANT: Final = re.compile(r".*/select/[0-9]+(?::[0-9]+)?")
-"""The path of a tenant of a VictoriaMetrics cluster. Its vmui is there, and its query API below
-prometheus."""
+"""The path of a tenant of a VictoriaMetrics cluster.
+
+Its vmui is there, and its query API below prometheus.
+"""
 _EXPRESSION: Final = "g0.expr="
 """The first graph's expression. It is in the query or fragment of a page, and not of an API."""
 

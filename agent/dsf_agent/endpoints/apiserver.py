@@ -21,7 +21,8 @@ ETCD_TOO_LARGE: Final = (
     "trying to send message larger than max",
 )
 """The answers of the API server, with status 500, for objects that are too large for etcd or its
-client."""
+client.
+"""
 
 T = TypeVar("T")
 

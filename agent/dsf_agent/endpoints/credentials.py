@@ -56,7 +56,8 @@ class EndpointCredentials:
     wall: Callable[[], float] = time.time
     forgotten: Callable[[ssl.SSLContext], None] = lambda _context: None
     """A function that is called with a TLS context that is no longer needed, to close its
-    connections."""
+    connections.
+    """
     _objects: KeptObjects = field(init=False)
     _contexts: TlsContexts = field(init=False)
     _tokens: AccessTokens = field(init=False, default_factory=AccessTokens)

@@ -84,8 +84,10 @@ class KeptObjects:
         self._kept: dict[tuple[str, str], _KeptObject] = {}
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
         self.reads = 0
-        """The number of objects that were read. A read with ``after`` of this number does not use a
-        kept value."""
+        """The number of objects that were read.
+
+        A read with ``after`` of this number does not use a kept value.
+        """
 
     def keep_only(self, places: Collection[tuple[str, str]]) -> None:
         """Forgets all other objects.

@@ -39,8 +39,10 @@ class CallLimits:
 
     connect_seconds: float = 10.0
     total_seconds: float
-    """The time limit from the first byte of the request to the last byte of the answer. The
-    upstream agent uses 30 s too."""
+    """The time limit from the first byte of the request to the last byte of the answer.
+
+    The upstream agent uses 30 s too.
+    """
     answer_bytes: int
     """Largest answer of a source.
 

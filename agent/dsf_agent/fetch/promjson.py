@@ -32,8 +32,10 @@ MAX_OBJECTS: Final = 400_000
 
 _RESULT: Final = b'"result":['
 _SEAM: Final = b'},{"metric":'
-"""The text between two series of a matrix. It cannot occur in a JSON string, where quotes are
-escaped."""
+"""The text between two series of a matrix.
+
+It cannot occur in a JSON string, where quotes are escaped.
+"""
 _HEAD_LIMIT: Final = 512
 """Bytes before the first series."""
 _ERROR_TYPES: Final = {

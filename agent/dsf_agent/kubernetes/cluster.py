@@ -40,13 +40,16 @@ from dsf_wire.summary import ScorerSummary
 RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 """Completed pods are left out by the API server."""
 GATHER_SECONDS: Final = 0.2
-"""The time for which a change of a pod may wait for others. A large cluster changes many pods in
-each second."""
+"""The time for which a change of a pod may wait for others.
+
+A large cluster changes many pods in each second.
+"""
 RESTART_SECONDS: Final = 30.0
 """Pause after a bug in the agent ended the informers."""
 USAGE_SECONDS: Final = 15.0
 """The time for which an answer of metrics.k8s.io is used. metrics-server measures every 15 s by
-default."""
+default.
+"""
 USAGE_PATH: Final = f"/apis/{METRICS_API}/v1beta1/nodes"
 DEVICES_PATH: Final = f"/apis/{DEVICES_API}/v1"
 

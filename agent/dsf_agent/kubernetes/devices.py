@@ -43,7 +43,8 @@ NO_NODE: Final = "?"
 HOLD_SECONDS: Final = 60.0
 """The time for which the last complete state of a pool counts while a driver replaces its
 ResourceSlices. A driver writes them one after another, which takes seconds. Without it a fleet
-would leave a cluster because a driver changes a label of its GPUs."""
+would leave a cluster because a driver changes a label of its GPUs.
+"""
 
 
 class Device(msgspec.Struct, frozen=True, gc=False):

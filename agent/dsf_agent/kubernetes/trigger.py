@@ -6,8 +6,10 @@ from typing import Final
 from dsf_runtime.clock import monotonic
 
 SETTLE_SECONDS: Final = 1.0
-"""The time for which further changes are collected after the first one. A rollout changes many pods
-together."""
+"""The time for which further changes are collected after the first one.
+
+A rollout changes many pods together.
+"""
 GAP_SECONDS: Final = 10.0
 """Least time between the starts of two cycles of a scorer if a change caused the second one."""
 

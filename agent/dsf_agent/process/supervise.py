@@ -26,8 +26,10 @@ from dsf_wire.summary import Problem
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS: Final = 10.0
-"""The time between two collections. Each takes 1 to 3 ms, also with 50,000 results: the start-up is
-frozen."""
+"""The time between two collections.
+
+Each takes 1 to 3 ms, also with 50,000 results: the start-up is frozen.
+"""
 
 
 class Readiness(NamedTuple):

@@ -47,8 +47,10 @@ BRIEF_SECONDS: Final = 20.0
 MIN_INTERVAL_SECONDS: Final = 600.0
 """The time between two conditions of an object that changes its reason all the time."""
 WRITES_PER_SECOND: Final = 10
-"""The limit of one process. The hub scorer may have thousands of clusters; scores have a rate of
-their own."""
+"""The limit of one process.
+
+The hub scorer may have thousands of clusters; scores have a rate of their own.
+"""
 BUSY_SECONDS: Final = 1.0
 """The time until the next look at an object whose scores are being written."""
 BACKOFF: Final = Backoff(first=30.0, ceiling=1800.0, jitter=0.3)

@@ -42,8 +42,10 @@ class DirectoryStore:
         self._directory = directory
         self._cluster = cluster
         self._locks: dict[str, threading.Lock] = {}
-        """Locks by object name. A cancelled write goes on in its thread, and must not end after the
-        next one."""
+        """Locks by object name.
+
+        A cancelled write goes on in its thread, and must not end after the next one.
+        """
 
     async def write(
         self,

@@ -43,13 +43,17 @@ TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 A row without its object has about 100 bytes; managedFields alone can have hundreds of kB.
 """
 CONDITION_REFUSED_SECONDS: Final = 3600.0
-"""The time for which conditions are left out after the hub refused one. Its admission policy comes
-from the fleet's repository, and may be older than this agent."""
+"""The time for which conditions are left out after the hub refused one.
+
+Its admission policy comes from the fleet's repository, and may be older than this agent.
+"""
 FEW_ITEMS: Final = 500
 """Items that are encoded without a thread: less than a millisecond."""
 POLICY_REFUSAL: Final = "ValidatingAdmissionPolicy"
-"""The text in the message of a refusal by an admission policy (Kubernetes 1.37). A refusal for want
-of rights has the same status, 403, but says nothing of the condition."""
+"""The text in the message of a refusal by an admission policy (Kubernetes 1.37).
+
+A refusal for want of rights has the same status, 403, but says nothing of the condition.
+"""
 MAX_OBJECT_BYTES: Final = 1_500_000
 """Largest object to store, in bytes. etcd refuses requests above 1.5 MiB.
 
@@ -68,8 +72,10 @@ class _SeenVersion:
     since: float
     """The time when it was seen first (Unix seconds of the hub)."""
     changed: bool
-    """Whether another version was seen before it. If not, the last write may have been just
-    before."""
+    """Whether another version was seen before it.
+
+    If not, the last write may have been just before.
+    """
 
 
 class _NotNeeded(Exception):  # noqa: N818 - a state, not a mistake

@@ -61,8 +61,8 @@ class ClusterScore:
     failures: int = 0
     """Failed writes in a row."""
     cycle_fault: ScoreFault | None = None
-    """The reason why there are no scores to publish; None while there are, or if it is unknown
-    yet."""
+    """The reason why there are no scores to publish; None while there are, or if it is unknown yet.
+    """
     write_fault: ScoreFault | None = None
     """The reason why the hub can never take the wanted scores; None after a write."""
     changed: float = 0.0
@@ -167,8 +167,10 @@ class ScorePublication:
     clusters: Callable[[], Iterable[str]]
     """The clusters that the scorer scores now."""
     rank: int
-    """The rank of the scorer. Among writes that are due at the same time, those with the lowest
-    rank come first."""
+    """The rank of the scorer.
+
+    Among writes that are due at the same time, those with the lowest rank come first.
+    """
     edited: bool = False
     """Whether the scorer was edited just before, and the process did not just start."""
     began: float = field(init=False, default_factory=monotonic)

@@ -58,14 +58,17 @@ A later one was written by another program, or the clock was set back since.
 """
 AUDIT_SECONDS: Final = 300.0
 """The time between two lists of the objects of each cluster, to find those that another program
-deleted."""
+deleted.
+"""
 AUDITS_PER_SECOND: Final = 6
 """The largest number of audits in a second. A large fleet is audited more rarely."""
 AUDIT_LAG_SECONDS: Final = 10.0
 """An object written less than this before a list may be missing in it."""
 POLL_SECONDS: Final = 0.05
-"""The time between two attempts to write a score whose last write has not ended. At the end of a
-worker also between two checks whether everything is written."""
+"""The time between two attempts to write a score whose last write has not ended.
+
+At the end of a worker also between two checks whether everything is written.
+"""
 _HUB_IS_AWAY: Final = frozenset(
     {
         Reason.UNREACHABLE,
@@ -100,8 +103,10 @@ class Publisher:
     _ranks: "itertools.count[int]" = field(init=False, default_factory=itertools.count)
     _by_cluster: dict[str, dict[str, ClusterScore]] = field(init=False, default_factory=dict)
     _writing: dict[tuple[str, str], ClusterScore] = field(init=False, default_factory=dict)
-    """The scores that are being written, by cluster and name. A write whose scorer was edited must
-    not end after the next write."""
+    """The scores that are being written, by cluster and name.
+
+    A write whose scorer was edited must not end after the next write.
+    """
     _reading: dict[str, asyncio.Lock] = field(init=False, default_factory=dict)
     _conditions: ConditionWriter = field(init=False)
     _failures: int = field(init=False, default=0)

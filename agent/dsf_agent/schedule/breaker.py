@@ -25,9 +25,11 @@ from dsf_runtime.backoff import Backoff
 FIRST_PAUSE_SECONDS: Final = 5.0
 """The pause after the first failure, unless the interval is shorter."""
 TRIAL_SECONDS: Final = 300.0
-"""The time between two trials of an open circuit, unless the interval is longer. A score is valid
-for 15 minutes or longer by default and renewed at half of that, so one missed trial does not let it
-expire."""
+"""The time between two trials of an open circuit, unless the interval is longer.
+
+A score is valid for 15 minutes or longer by default and renewed at half of that, so one missed
+trial does not let it expire.
+"""
 
 
 @dataclass(kw_only=True, eq=False)

@@ -41,7 +41,8 @@ MAX_COMMAS: Final = 20
 
 DROP_INVALID: Final = "invalid"
 """The reason for a result that is not an object with ``metric`` (labels to strings) and ``score``
-(a number)."""
+(a number).
+"""
 DROP_NOT_FINITE: Final = "not_finite"
 """NaN, an infinity, or a number beyond the range of a float."""
 BEYOND_FLOAT: Final = 10**400

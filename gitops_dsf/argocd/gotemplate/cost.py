@@ -18,7 +18,8 @@ from gitops_dsf.argocd.gotemplate.values import Value
 MAX_CHARACTERS: Final = 1_048_576
 """Upper limit of a text with actions, of the result of one call, and of the results of all actions
 of a text. No Application can have more: a request to etcd holds 1.5 MiB, unless it is configured
-otherwise."""
+otherwise.
+"""
 _CHARACTERS_OF_NUMBER: Final = 8
 """The characters of each number in a list: a list with longer ones is too long itself."""
 _REPEATS: Final = frozenset({"indent", "nindent", "repeat"})

@@ -14,8 +14,11 @@ from gitops_dsf.argocd.gotemplate.mistakes import TemplateError, Trouble
 from gitops_dsf.argocd.gotemplate.tokens import SPACES, TemplateToken, tokens
 
 MAX_DEPTH: Final = 60
-"""The deepest nesting of parentheses and branches. Go itself takes ten thousand; this parser calls
-itself for each level, and Python ends that at a thousand calls."""
+"""The deepest nesting of parentheses and branches.
+
+Go itself takes ten thousand; this parser calls itself for each level, and Python ends that at a
+thousand calls.
+"""
 _STARTS: Final = frozenset({"bool", "dot", "field", "word", "number", "string", "variable", "("})
 _ESCAPE: Final = re.compile(
     r"\\(?:[abfnrtv\\\"]|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|u[0-9a-fA-F]{4}"

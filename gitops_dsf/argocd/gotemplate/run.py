@@ -51,7 +51,8 @@ class Run:
         self._variables: dict[str, Value] = {}
         self._times = 1
         """The number of times that Argo CD runs the actions here, as far as the numbers in the
-        template show."""
+        template show.
+        """
         self._is_surely_run = True
         """Whether Argo CD certainly evaluates the part that is evaluated here."""
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 WINDOW_SECONDS: Final = 3600.0
-"""A cluster that is chosen again within this time counts as a return. It is an hour: an application
-should not start twice within it."""
+"""A cluster that is chosen again within this time counts as a return.
+
+It is an hour: an application should not start twice within it.
+"""
 
 Leads = Mapping[str, float]
 """Points by which a cluster leads another one, by scorer."""

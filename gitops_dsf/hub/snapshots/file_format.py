@@ -40,8 +40,11 @@ RAW_FOLDER = "raw/"
 FAILURES: Final = "failures.json"
 """The file that says why scorers give no scores. It is there only while some give none."""
 MAX_FAILURE_BYTES: Final = 2 << 20
-"""Upper limit for the entries of failures. The branch is cloned by every pipeline. A failure
-without its message has about 100 bytes, so 20,000 fit in."""
+"""Upper limit for the entries of failures.
+
+The branch is cloned by every pipeline. A failure without its message has about 100 bytes, so 20,000
+fit in.
+"""
 MAX_MESSAGES: Final = 20
 """Clusters of one score and reason whose message is written. A central failure has one message."""
 
@@ -147,7 +150,8 @@ class HubSnapshot(
     """Raw scores by score name, as agents export them. Decoded as tables of scores are."""
     failures: dict[Name, dict[Name, FailureEntry]] = {}
     """The reasons why there are no newer scores, by name of the AddOnPlacementScore, then by
-    cluster."""
+    cluster.
+    """
     failures_left_out: Annotated[int, Meta(ge=0)] = 0
     """Failures that had no room."""
     decisions: list[DecisionEntry] = []

@@ -36,7 +36,8 @@ class Snapshot:
     scores: Scores = field(default_factory=dict)
     skipped: int = 0
     """The number of AddOnPlacementScores that exist but were not read, because their names were not
-    requested."""
+    requested.
+    """
     unreadable: tuple[str, ...] = ()
     """AddOnPlacementScores that could not be decoded, and why.
 

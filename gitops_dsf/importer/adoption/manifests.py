@@ -14,8 +14,10 @@ from gitops_dsf.repository.load import value_at
 from gitops_dsf.repository.model.base import PRODUCT_API
 
 TRACKING_ANNOTATION: Final = "argocd.argoproj.io/tracking-id"
-"""Annotation of an object that Argo CD applies. It begins with the name of the Application (Argo CD
-3.6.1)."""
+"""Annotation of an object that Argo CD applies.
+
+It begins with the name of the Application (Argo CD 3.6.1).
+"""
 
 
 def merged(

@@ -22,7 +22,8 @@ from gitops_dsf.reconciler.hub.kinds import StoredMetadata, StoredObject
 
 MAX_CHARACTERS: Final = 65_536
 """Upper limit of the characters in the names of a score's items, so that one cluster cannot fill
-the memory of the hub."""
+the memory of the hub.
+"""
 _NOTHING: Final[Mapping[str, PublishedScore]] = MappingProxyType({})
 
 

@@ -135,7 +135,8 @@ class JournalClone:
         """The commit whose months were listed last, and these."""
         self.last: Mapping[str, Record] = {}
         """The last record of each Placement (namespace/name) that the branch had at the last look
-        or push."""
+        or push.
+        """
 
     async def read_newest(self, placements: Collection[str]) -> JournalRead:
         """Reads the newest months, and older ones until each Placement has its last record.

@@ -105,8 +105,8 @@ class JournalController:
         """Scores at the last record, by Placement."""
         self._verifications = KnownVerifications()
         self._edited: dict[str, float] = {}
-        """The time of the last change of each Placement that this process saw, by the hub's
-        clock."""
+        """The time of the last change of each Placement that this process saw, by the hub's clock.
+        """
         context.view.placements.compare(self._note_edit)
         context.tracker.listen(self._wake.set)
         context.verification_decided = self._wake.set

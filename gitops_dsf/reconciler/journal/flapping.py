@@ -43,8 +43,10 @@ SETTLED_CONDITION: Final = "Settled"
 COUNTED_SECONDS: Final = 86_400.0
 """Returns within this time are counted."""
 MIN_RETURNS: Final = 2
-"""From this number of returns on, a Placement flaps. A single return can be an outage that
-ended."""
+"""From this number of returns on, a Placement flaps.
+
+A single return can be an outage that ended.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,15 +93,21 @@ class MoveController:
         self._report = MoveReporter(context)
         self._waits = WaitRecorder(context)
         self._not_before: dict[str, _NotBefore] = {}
-        """Earliest next deletions, by UID of the ApplicationSet. Losing them only means that the
-        hub is asked more often."""
+        """Earliest next deletions, by UID of the ApplicationSet.
+
+        Losing them only means that the hub is asked more often.
+        """
         self._deleted = deque[float](maxlen=MAX_PER_MINUTE)
         self._best: dict[str, _BestRanks] = {}
-        """The best health that copies had, by UID of the ApplicationSet. A copy that is rolling out
-        a change is not an unhealthy one."""
+        """The best health that copies had, by UID of the ApplicationSet.
+
+        A copy that is rolling out a change is not an unhealthy one.
+        """
         self._complete: dict[str, tuple[object, ...]] = {}
-        """The state, by name, of each ApplicationSet whose copies are all on decided clusters. As
-        long as nothing of this changes, there is nothing to do for it."""
+        """The state, by name, of each ApplicationSet whose copies are all on decided clusters.
+
+        As long as nothing of this changes, there is nothing to do for it.
+        """
         self._silent = ""
         """The reason why the hub did not answer in this pass; empty if it did."""
         self._next = 0.0

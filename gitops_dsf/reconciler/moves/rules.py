@@ -30,8 +30,10 @@ from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.wording import names_text
 
 _RANKS: Final = {"Healthy": 3, "Suspended": 3, "Progressing": 2}
-"""Ranks by health; any other health has rank 1. The rank of a copy on an unreachable cluster is
-0."""
+"""Ranks by health; any other health has rank 1.
+
+The rank of a copy on an unreachable cluster is 0.
+"""
 
 
 class Action(StrEnum):
@@ -74,7 +76,8 @@ class MoveState:
     """The name that the ApplicationSet gives to the Application of a cluster."""
     unverified: Mapping[str, str] = field(default_factory=dict)
     """Reasons, by cluster, why a copy must stay although enough others are healthy: its move is not
-    verified yet."""
+    verified yet.
+    """
 
     @property
     def wanted(self) -> int:

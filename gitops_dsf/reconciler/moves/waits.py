@@ -21,8 +21,11 @@ from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
 LASTING_SECONDS: Final = 10.0
 """A reason is written after this time: most new copies are Healthy by then."""
 WRITE_SECONDS: Final = 10.0
-"""The time between two writes. The ledger of paced moves is in the same object, and each write is a
-conflict for a controller that has read the object before."""
+"""The time between two writes.
+
+The ledger of paced moves is in the same object, and each write is a conflict for a controller that
+has read the object before.
+"""
 
 LOG = logging.getLogger(__name__)
 
@@ -48,8 +51,11 @@ class WaitRecorder:
         self._written: tuple[WaitingCopy, ...] | None = None
         """The waits that the ConfigMap has; None if they are unknown."""
         self._next = context.clock() + LASTING_SECONDS
-        """The time at which the ConfigMap may be written again. A new leader waits at first, so
-        that it does not remove a wait that it will find again in a moment."""
+        """The time at which the ConfigMap may be written again.
+
+        A new leader waits at first, so that it does not remove a wait that it will find again in a
+        moment.
+        """
 
     def note(self, item: ApplicationSet, verdicts: Iterable[CopyVerdict]) -> None:
         """The verdicts on the copies of one ApplicationSet; none when no copy waits."""

@@ -136,7 +136,8 @@ class PaceController:
         )
         self._next_inventory = 0.0
         """The time at which the digests of the inventory are read again, by the clock of this
-        process."""
+        process.
+        """
         self._whole = StoredMoves()
         """The moves that the last pass knew."""
         self._fitted = StoredMoves()

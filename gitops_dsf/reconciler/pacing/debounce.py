@@ -10,9 +10,11 @@ from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
 
 PATIENCE_SECONDS: Final = 60.0
-"""The longest time for which all moves wait for decisions that change. After it, only moves to the
-clusters in such a decision wait, because one Placement whose decision changes every few seconds
-must not stop all others."""
+"""The longest time for which all moves wait for decisions that change.
+
+After it, only moves to the clusters in such a decision wait, because one Placement whose decision
+changes every few seconds must not stop all others.
+"""
 
 
 class DebouncedDecisions(NamedTuple):

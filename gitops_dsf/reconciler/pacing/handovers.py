@@ -15,8 +15,10 @@ from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.moves.rules import is_good, never_deleted
 
 TIMEOUT_SECONDS: Final = 1800.0
-"""An arrival that was not admitted counts as ended after this time. Its copy may never become
-healthy, and then the cluster would never be free for another move."""
+"""An arrival that was not admitted counts as ended after this time.
+
+Its copy may never become healthy, and then the cluster would never be free for another move.
+"""
 
 
 class Handovers:

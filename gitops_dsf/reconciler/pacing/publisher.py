@@ -28,8 +28,10 @@ from gitops_dsf.reconciler.hub.api import MANAGER, REFUSAL_BACKOFF, HubApi
 from gitops_dsf.reconciler.hub.scorecolumns import StoredScore
 
 FORGET_SECONDS: Final = 600.0
-"""A refusal is forgotten when nothing was sent to the cluster for this time. Then no items are
-wanted there any more."""
+"""A refusal is forgotten when nothing was sent to the cluster for this time.
+
+Then no items are wanted there any more.
+"""
 LASTING: Final = 2
 """Refusals in a row after which a cluster takes no part in moves.
 
@@ -87,7 +89,8 @@ class ItemPublisher:
         """The last one of each cluster."""
         self.refused: Mapping[str, str] = {}
         """The reasons why clusters and Placements (namespace/name) take part in no move: the
-        answers of the hub that refused their items."""
+        answers of the hub that refused their items.
+        """
 
     async def publish(self, published: ShownItems, wanted: MoveItems) -> None:
         """Writes what differs, in the order that is safe.

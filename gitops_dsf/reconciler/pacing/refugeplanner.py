@@ -18,8 +18,10 @@ from gitops_dsf.reconciler.pacing.situation import Inputs, situation_of
 from gitops_dsf.repository.model.reconciler import Pace
 
 REPLAN_SECONDS: Final = 300.0
-"""The time between two plans of all refuges. Scores change all the time, and a refuge need not be
-the best cluster."""
+"""The time between two plans of all refuges.
+
+Scores change all the time, and a refuge need not be the best cluster.
+"""
 
 
 class RefugePlanner:

@@ -46,11 +46,15 @@ class Inputs:
     scores: Mapping[str, Mapping[str, PublishedScore]] = field(compare=False)
     """The scores that rank paced Placements. They are those of the view, so they change."""
     maintenance: OpenWindows = NOTHING
-    """The open maintenance windows. Cordoned clusters have the taint here before they have it on
-    the hub."""
+    """The open maintenance windows.
+
+    Cordoned clusters have the taint here before they have it on the hub.
+    """
     refused: Mapping[str, str] = field(default_factory=dict)
-    """The reasons why clusters and Placements get no items of moves. Such a cluster is cordoned
-    here, so that moves go to others."""
+    """The reasons why clusters and Placements get no items of moves.
+
+    Such a cluster is cordoned here, so that moves go to others.
+    """
     changing_targets: frozenset[str] = frozenset()
     """Clusters that decisions name which keep changing."""
 

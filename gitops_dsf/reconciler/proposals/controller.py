@@ -47,9 +47,11 @@ APART: Final = 30.0
 So pages and labels that flap are not proposed.
 """
 BETWEEN: Final = Backoff(first=600.0, ceiling=4 * 3600.0, jitter=0)
-"""Pauses between two pushes of a kind. They double with each push, so that a page that flips does
-not cause pushes all day. After twice the longest pause without a push they start at the first one
-again."""
+"""Pauses between two pushes of a kind.
+
+They double with each push, so that a page that flips does not cause pushes all day. After twice the
+longest pause without a push they start at the first one again.
+"""
 LEFT: Final = 600.0
 """Seconds after which a cluster in git without a ManagedCluster has left.
 

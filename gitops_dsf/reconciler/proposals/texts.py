@@ -19,7 +19,8 @@ _COMMANDS: Final = re.compile(
     re.IGNORECASE,
 )
 """Commands of CI and forges: `fixes #12` in a merged commit closes the issue, `@name` notifies the
-person, and `[skip ci]` skips the checks. A space after the match prevents that."""
+person, and `[skip ci]` skips the checks. A space after the match prevents that.
+"""
 
 
 _REASONS: Final = {

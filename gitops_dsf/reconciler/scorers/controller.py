@@ -23,8 +23,8 @@ from gitops_dsf.reconciler.scorers.statusconfigmap import StatusConfigMap
 from gitops_dsf.sync.fetch import Fetcher
 
 DEBOUNCE_SECONDS: Final = 1.0
-"""The time from the first change of a scorer to the probe of all changed ones: a sync brings
-many."""
+"""The time from the first change of a scorer to the probe of all changed ones: a sync brings many.
+"""
 
 LOG = logging.getLogger(__name__)
 

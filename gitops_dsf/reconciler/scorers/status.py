@@ -28,8 +28,10 @@ MAX_MESSAGE: Final = 2048
 """Characters of a condition's message at most. The CRD allows 32,768."""
 MESSAGE_SECONDS: Final = 60.0
 """A message alone is written this time after the last write of the same status at the earliest.
+
 While a fleet loses its scores, the counts in the message change with each pass, every 15 s, for
-twelve minutes."""
+twelve minutes.
+"""
 BUSY: Final = frozenset(
     {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
@@ -194,8 +196,11 @@ class StatusWriter:
         self._is_partial = not context.delivery.renders_crds
         """Whether the status of a DynamicScorer has only upstream's fields."""
         self._is_ours = context.delivery.is_ours
-        """Whether upstream's fields are ours to write. With UpstreamController they belong to its
-        controller, which decides by its healthStatus what agents run."""
+        """Whether upstream's fields are ours to write.
+
+        With UpstreamController they belong to its controller, which decides by its healthStatus
+        what agents run.
+        """
         self._path = SCORERS.within(context.view.hub_namespace).path
         self._pauses = Pauses(REFUSAL_BACKOFF, clock=context.clock)
         """Pauses by scorer, after the hub refused its status."""

@@ -28,8 +28,10 @@ from gitops_dsf.wording import shortened
 MAX_DOCUMENTS: Final = 10_000
 """Upper limit of the documents of one file."""
 MAX_DOCUMENT_BYTES: Final = 1_500_000
-"""Upper limit of the bytes of one document. The store of Kubernetes takes 1.5 MB in one object
-(etcd, --max-request-bytes)."""
+"""Upper limit of the bytes of one document.
+
+The store of Kubernetes takes 1.5 MB in one object (etcd, --max-request-bytes).
+"""
 MAX_BROKEN: Final = 20
 """Malformed documents that are reported per file, so that a binary file does not hide other
 findings.

@@ -21,8 +21,10 @@ FOLDER_OF_KIND: Final = {
     "ScoredPlacement": "apps",
     "ScorerLock": "locks",
 }
-"""The folder of each kind. Folders have a meaning: code owners review by them, and programs write
-into locks/."""
+"""The folder of each kind.
+
+Folders have a meaning: code owners review by them, and programs write into locks/.
+"""
 
 
 def is_source(path: str) -> bool:

@@ -27,7 +27,8 @@ _SET_BY_PROMETHEUS: Final = (
     "x-prometheus-remote-read-version",
 )
 """Prometheus refuses a configuration with one of them (v3.16.0, config/config.go and
-prometheus/common, config/headers.go)."""
+prometheus/common, config/headers.go).
+"""
 
 
 class RemoteWrite(Authored):

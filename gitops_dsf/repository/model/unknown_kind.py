@@ -33,8 +33,10 @@ _PASSED_OVER: Final = (
 )
 _OUR_GROUPS: Final = tuple(f"{version.partition('/')[0]}/" for version in (DSF_API, PRODUCT_API))
 _ALIKE: Final = 0.85
-"""The similarity that a name must have, from 0 to 1. DynamicScore, ManagedClustr and Placment have
-it."""
+"""The similarity that a name must have, from 0 to 1.
+
+DynamicScore, ManagedClustr and Placment have it.
+"""
 
 
 def unknown_kind(document: Document) -> Diagnostic:

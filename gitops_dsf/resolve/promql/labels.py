@@ -14,8 +14,10 @@ from gitops_dsf.resolve.promql.trees import CHOOSING, MAX_DEPTH, aggregation_nam
 
 _OF_BUCKETS: Final = frozenset({"histogram_fraction", "histogram_quantile", "histogram_quantiles"})
 """Functions that make one series of the buckets of a histogram, so that the label `le` is gone.
+
 Prometheus v3.16 drops it from classic histograms (EvalNodeHelper.resetHistograms in
-promql/engine.go). A native histogram has no such label, unless a rule adds one."""
+promql/engine.go). A native histogram has no such label, unless a rule adds one.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ _DESTINATION: Final[dict[str, FieldPath]] = {
     "ScoredApplication": ("spec", "application", "destinationNamespace"),
 }
 """The path of a destination's namespace, below a template: generators of a set may have templates,
-too."""
+too.
+"""
 
 
 @rule()

@@ -9,8 +9,10 @@ from gitops_dsf.show.markdown import code, escaped
 from gitops_dsf.wording import plural
 
 MAX_ROWS: Final = 20
-"""Upper limit of a table or a list. The comment has a limited length, and holds the preview,
-too."""
+"""Upper limit of a table or a list.
+
+The comment has a limited length, and holds the preview, too.
+"""
 
 
 def markdown(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str:

@@ -53,8 +53,10 @@ COMMENT_LIMITS: Final = (
 SHORT: Final = PageLimits(
     rows=10, width=400, names=10, moves=40, standings=5, for_comment=False, plain=printable
 )
-"""Limits for a terminal. Moves are the part that most people look for, so more of them are
-shown."""
+"""Limits for a terminal.
+
+Moves are the part that most people look for, so more of them are shown.
+"""
 WHOLE: Final = PageLimits(
     rows=1_000_000,
     width=2_000,

@@ -141,8 +141,10 @@ class DecisionMove(
     possible: tuple[str, ...] = ()
     """Clusters that may be selected and may not, sorted; empty if the target is known."""
     open_places: int | None = None
-    """The number of clusters of `possible` that are selected. None if the target is known, or if a
-    predicate reads an unknown score."""
+    """The number of clusters of `possible` that are selected.
+
+    None if the target is known, or if a predicate reads an unknown score.
+    """
     kind: MoveKind = MoveKind.MOVE
     written: WrittenPlacement | UnsetType = UNSET
     """The written Placement, if a ScoredApplication or ScoredPlacement is new."""

@@ -29,11 +29,15 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
     without_change: int
     """The number of these moves that would happen without the change as well."""
     unknown: tuple[str, ...]
-    """Scores of paced Placements that are unknown until the changed scorers run. Placeholders stand
-    in for them."""
+    """Scores of paced Placements that are unknown until the changed scorers run.
+
+    Placeholders stand in for them.
+    """
     bounded: tuple[str, ...] = ()
-    """The unknown scores with known bounds. The waves take the middle of the bounds, and the
-    present value of other unknown scores."""
+    """The unknown scores with known bounds.
+
+    The waves take the middle of the bounds, and the present value of other unknown scores.
+    """
 
     @property
     def count(self) -> int:

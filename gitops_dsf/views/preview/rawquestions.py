@@ -60,7 +60,8 @@ class RawScorerAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
     """The age of the oldest raw score; None without one."""
     anew: bool
     """Whether the store evaluated the changed query, and not only returned the scores that agents
-    exported."""
+    exported.
+    """
 
 
 class RawScoreSource(Struct, frozen=True, kw_only=True, rename="camel"):

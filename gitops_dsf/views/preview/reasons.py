@@ -98,8 +98,8 @@ class UnknownDecides:
     places: int
     """The number of them that are selected; 0 if it is unknown."""
     bounds: tuple[PointBounds, ...]
-    """The bounds of each cluster of a choice of at most `MAX_CHOICE`; empty if there are no
-    bounds."""
+    """The bounds of each cluster of a choice of at most `MAX_CHOICE`; empty if there are no bounds.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -111,10 +111,12 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
     points: tuple[ClusterPoints, ...]
     """The points of the decided clusters, by the written weights; without those that are not
-    eligible."""
+    eligible.
+    """
     flips: tuple[DecisionFlip, ...]
     """The cluster that would leave first, and the one that would come in first, by the written
-    weights. Empty while a paced Placement wishes to move."""
+    weights. Empty while a paced Placement wishes to move.
+    """
     paced: bool
     """Whether it holds its clusters until the reconciler admits a move."""
     wish: tuple[str, ...] | None
@@ -124,8 +126,10 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     jobs: JobOrderView | UnsetType = UNSET
     """The list of clusters for Kueue's jobs; absent without multiKueue."""
     endless: tuple[str, ...] | UnsetType = UNSET
-    """Scores that rank it and never expire on an eligible cluster; absent if there are none. OCM
-    counts them even if they are no longer published."""
+    """Scores that rank it and never expire on an eligible cluster; absent if there are none.
+
+    OCM counts them even if they are no longer published.
+    """
 
 
 class ShownPlacement(NamedTuple):

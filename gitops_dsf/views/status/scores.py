@@ -43,8 +43,8 @@ class CellFailure(Struct, frozen=True):
     """One of the list in docs/operate/problems.md, or the word of an agent of another version."""
     message: str
     since: str | None
-    """The time when the scores stopped, by the hub's clock; None if the agent wrote no valid
-    time."""
+    """The time when the scores stopped, by the hub's clock; None if the agent wrote no valid time.
+    """
 
     @classmethod
     def of(cls, failure: ScoreFailure | None) -> "CellFailure | None":
@@ -66,11 +66,14 @@ class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
     """Published scores by dimension, also of an expired one."""
     valid_until: str | None
     age_seconds: int | None
-    """The seconds since it was published, by validUntil and the TTL. None if nothing is published,
-    or without an end."""
+    """The seconds since it was published, by validUntil and the TTL.
+
+    None if nothing is published, or without an end.
+    """
     failure: CellFailure | None = None
     """The reason why there is no newer score; None while there are scores, or if the agent gives
-    none."""
+    none.
+    """
 
 
 class ScorerCondition(Struct):
@@ -139,11 +142,14 @@ class ScorerView:
     """The place of the suspension: `git` (spec.suspend), or empty."""
     known: bool
     published: Mapping[str, PublishedScore]
-    """Scores by cluster, in any state. An object that only says why there is no score is not
-    here."""
+    """Scores by cluster, in any state.
+
+    An object that only says why there is no score is not here.
+    """
     failures: Mapping[str, ScoreFailure]
     """The reasons by cluster why the scorer gives no score now, also while the last one still
-    counts."""
+    counts.
+    """
     expected: frozenset[str]
     """Clusters where it should publish; none while it is suspended."""
     masked: frozenset[str]

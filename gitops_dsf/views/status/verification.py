@@ -50,7 +50,8 @@ class CheckView(Struct, frozen=True, kw_only=True, rename="camel"):
     """The time when the score has measured nothing but the new copy; None once that is so."""
     why: str | None
     """The reason why there is no score, as the agent of the cluster gives it; None if it gives
-    none."""
+    none.
+    """
 
 
 class VerificationView(Struct, frozen=True, kw_only=True, rename="camel"):

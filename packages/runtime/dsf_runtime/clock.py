@@ -70,13 +70,16 @@ class HubClock:
         """Hub time minus monotonic time. None before the first plausible Date."""
         self._confirmed = False
         """Whether the time was confirmed by more than one answer, or by the local clock and one
-        answer."""
+        answer.
+        """
         self._claim: _StatedTime | None = None
         """The time in answers that is not confirmed yet."""
         self._offset: float | None = None
         self.known = False
-        """Whether the last answer had a plausible Date that agrees with earlier ones. If not,
-        nothing may be deleted because of its age, and no move may begin."""
+        """Whether the last answer had a plausible Date that agrees with earlier ones.
+
+        If not, nothing may be deleted because of its age, and no move may begin.
+        """
 
     @property
     def offset(self) -> float | None:

@@ -121,8 +121,10 @@ class Informer(Generic[T]):
     """The function that gives a list a place to note its keys."""
     resync_seconds: float = RESYNC_SECONDS
     gather_seconds: float = 0.0
-    """The time for which events of the watch may wait for others. Reading many at once needs less
-    CPU."""
+    """The time for which events of the watch may wait for others.
+
+    Reading many at once needs less CPU.
+    """
     on_bug: Callable[[], None] | None = None
     """Called when a listener raised an exception, to count it. Without it the exception ends
     ``run``, for listeners that copy what they hear: their copies would be wrong from then on.

@@ -90,12 +90,14 @@ class Decorator(Generic[F]):
 
 scorer: Final = Decorator[EachFunction](each=True)
 """The decorator for functions ``(series) -> score`` or ``(series, arguments) -> score``; None means
-no score for that series. Each result has the labels of its series."""
+no score for that series. Each result has the labels of its series.
+"""
 
 batch_scorer: Final = Decorator[BatchFunction](each=False)
 """The decorator for functions that take all series at once: ``(list of series[, arguments]) ->
 iterable of Score``. Use it for scores that need several series (a price and a size, power and
-throughput) or no series (no query)."""
+throughput) or no series (no query).
+"""
 
 
 def check_definition(config: ScorerConfig) -> None:

@@ -35,8 +35,10 @@ MAX_NAME: Final = 128
 MAX_VALUE: Final = 1024
 """Characters of a parameter of a source."""
 _ANNOTATIONS: Final = ("PromQL warning:", "PromQL info:")
-"""The beginnings of Prometheus' own remarks on a query (util/annotations/annotations.go). All other
-warnings are of storage that did not answer, or of results that were cut off."""
+"""The beginnings of Prometheus' own remarks on a query (util/annotations/annotations.go).
+
+All other warnings are of storage that did not answer, or of results that were cut off.
+"""
 
 DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The exceptions of decoding for a body that is not an answer of this API."""

@@ -62,8 +62,8 @@ class Reason(StrEnum):
     a bug.
     """
     TOKEN_UNAVAILABLE = "token_unavailable"  # noqa: S105 - a reason, not a token
-    """The reason for every kind of credential: tokens, passwords, headers and client
-    certificates."""
+    """The reason for every kind of credential: tokens, passwords, headers and client certificates.
+    """
     CA_UNAVAILABLE = "ca_unavailable"
     CONFLICT = "conflict"
     """409, or another program writes the scores."""

@@ -34,8 +34,10 @@ OVERRIDE: Final = "applicationsetcontroller.enable.policy.override"
 TRACKING: Final = "application.resourceTrackingMethod"
 HEALTH: Final = "resource.customizations.health"
 REFUSED: Final = "not permitted in project"
-"""The words of Argo CD 3.6.1 about objects that the AppProject does not allow. If one object is not
-allowed, nothing is applied (docs/contributing/behaviour.md#failed-syncs)."""
+"""The words of Argo CD 3.6.1 about objects that the AppProject does not allow.
+
+If one object is not allowed, nothing is applied (docs/contributing/behaviour.md#failed-syncs).
+"""
 BROKEN: Final = ("Missing", "Degraded")
 """The health of an object that does not work."""
 KINDS: Final = (
