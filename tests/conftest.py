@@ -1,5 +1,6 @@
-"""What every test shares: a clean environment, hypothesis without deadlines, and the switch that
-refreshes golden files.
+"""What every test shares.
+
+A clean environment, hypothesis without deadlines, and the switch that refreshes golden files.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""The codes of findings: each is explained, its bad example gives the finding, and its good one
-none.
+"""The codes of findings.
+
+Each is explained, its bad example gives the finding, and its good one none.
 
 Some codes cannot be shown by a few lines. Their findings are made here, or are in
 tests/golden/findings.txt.

@@ -1,6 +1,8 @@
-"""The sample scorers: their tests pass, they keep the contract, and code, DynamicScorer, sample and
-README say the same. examples/fleet, a repository of realistic size, has no findings, renders, and
-runs each scorer where its masks and selectors say.
+"""The sample scorers.
+
+Their tests pass, they keep the contract, and code, DynamicScorer, sample and README say the same.
+examples/fleet, a repository of realistic size, has no findings, renders, and runs each scorer where
+its masks and selectors say.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""Argo CD's health checks: every case in the runtime that scripts of argocd-cm get, with exact
-status and message.
+"""Argo CD's health checks.
+
+Every case in the runtime that scripts of argocd-cm get, with exact status and message.
 
 Argo CD gives such scripts a Lua 5.1 with the base and table libraries only (plus a reduced os and
 package, which ours do without); `string` and `math` are absent, and so are methods on strings. What

@@ -1,5 +1,6 @@
-"""schemas/output has the JSON of every verb that prints JSON, and the JSON of real runs is what it
-says.
+"""The schemas in schemas/output.
+
+Every verb that prints JSON has one, and the JSON of real runs is what it says.
 
 The runs are those of all tests that use `tests.support.commandline`; here are verbs that need no
 hub.

@@ -1,5 +1,6 @@
-"""Versions of other programs in the documents: those that the hub suite runs, and the oldest that
-we support.
+"""Versions of other programs in the documents.
+
+Those that the hub suite runs, and the oldest that we support.
 
 The documents write a tested version with a v ("OCM v1.2.1") and an oldest version without one ("OCM
 1.2.1 or newer").

@@ -1,5 +1,7 @@
-"""What forges and package indexes read: pipelines and hooks, also those of a new repository, say
-what is true of this one, and a tag publishes everything.
+"""What forges and package indexes read.
+
+Pipelines and hooks, also those of a new repository, say what is true of this one, and a tag
+publishes everything.
 """
 
 import re

@@ -1,5 +1,6 @@
-"""The public Python API (docs/reference/outputs.md): what it exports, with every signature, is the
-recorded text beside this file.
+"""The public Python API (docs/reference/outputs.md).
+
+What it exports, with every signature, is the recorded text beside this file.
 
 A difference is a decision: `make golden` records it, and the changelog tells users. What is
 promised of a class is all that is public in it, unless PARTLY names less.

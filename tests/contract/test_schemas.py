@@ -1,5 +1,6 @@
-"""schemas/ and docs/reference/fields/ are what the models say now, and each says yes and no where
-the models do.
+"""schemas/ and docs/reference/fields/ against the models.
+
+They are what the models say now, and each says yes and no where the models do.
 """
 
 import json

@@ -1,5 +1,7 @@
-"""docs/reference/upstream.md: a manifest that is valid upstream is accepted, but for the table of
-what is refused, and each row is true.
+"""docs/reference/upstream.md against the code.
+
+A manifest that is valid upstream is accepted, but for the table of what is refused, and each row is
+true.
 """
 
 import re

@@ -1,5 +1,6 @@
-"""One version: all distributions, pins, images and documents say the same, and one command changes
-them all.
+"""One version.
+
+All distributions, pins, images and documents say the same, and one command changes them all.
 """
 
 import re

@@ -1,5 +1,6 @@
-"""What the simulator says of the oracle's edge cases, word for word: notes, dropped clusters,
-explanations.
+"""What the simulator says of the oracle's edge cases, word for word.
+
+Notes, dropped clusters, explanations.
 
 `make golden` writes what it says now; review the diff.
 """

@@ -1,5 +1,6 @@
-"""The findings about many small repositories, word for word: code, place, message, hint and edits,
-and no others.
+"""The findings about many small repositories, word for word.
+
+Code, place, message, hint and edits, and no others.
 
 Most are near a limit of a rule, on either side. findings.txt has a table for each group of cases:
 a text stands there once, above the places and the cases that have it, and the cases without a

@@ -1,5 +1,6 @@
-"""The JSON of every verb that prints JSON, byte for byte but for moments, ages and paths of this
-run.
+"""The JSON of every verb that prints JSON, byte for byte.
+
+Moments, ages and paths of this run are left out.
 
 `make golden` writes what the verbs print now; review the diff. Programs of others read these keys.
 """

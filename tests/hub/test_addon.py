@@ -1,6 +1,8 @@
-"""The add-on installs from our YAML alone: a ServiceMonitor where the Prometheus operator is, and
-what is said where it is not; a pod that sends raw scores; another image and other nodes of the
-agent; and it leaves what people own when it goes.
+"""The add-on installs from our YAML alone.
+
+A ServiceMonitor where the Prometheus operator is, and what is said where it is not; a pod that
+sends raw scores; another image and other nodes of the agent; and it leaves what people own when it
+goes.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,6 @@
-"""Adopts ApplicationSets that run, on the real ApplicationSet controller: the first sync changes no
-Application.
+"""Adopts ApplicationSets that run, on the real ApplicationSet controller.
+
+The first sync changes no Application.
 
 Every case of tests/data/adoption is applied as its author did, by another field manager than Argo
 CD, in the namespace that it names: `openshift-gitops`, as on a hub of ACM, with an Argo CD of its

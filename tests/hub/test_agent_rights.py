@@ -1,5 +1,6 @@
-"""The agent works with the rights that we render, and has no others, on the hub and on its
-spoke.
+"""The agent works with the rights that we render, and has no others.
+
+On the hub and on its spoke.
 """
 
 from collections.abc import Iterator, Mapping

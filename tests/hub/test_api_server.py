@@ -1,5 +1,6 @@
-"""The API server of the other tests does what a real one does, request by request: writes and their
-preconditions, server-side apply, lists, pages, selectors and watches.
+"""The API server of the other tests does what a real one does, request by request.
+
+Writes and their preconditions, server-side apply, lists, pages, selectors and watches.
 
 How scores of the upstream agent are taken over is in tests/integration/agent/test_takeover.py.
 """

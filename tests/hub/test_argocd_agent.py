@@ -1,5 +1,6 @@
-"""Clusters that argocd-agents reach, on the real Argo CD: what the principal finds on the hub, and
-what becomes of moves by what it writes there.
+"""Clusters that argocd-agents reach, on the real Argo CD.
+
+What the principal finds on the hub, and what becomes of moves by what it writes there.
 
 The modules of argocd-agent cannot be had here, so neither principal nor agents run. The cluster
 Secrets are those that `argocd-agentctl agent create` of v0.7.0 writes (cmd/ctl/agent.go), and

@@ -1,5 +1,7 @@
-"""`validate` and Argo CD agree about applications: 200 with mistakes and without, through Argo CD's
-own CRD, generators and templates; and what Argo CD makes of labels and claims of clusters.
+"""`validate` and Argo CD agree about applications.
+
+200 with mistakes and without, through Argo CD's own CRD, generators and templates; and what Argo CD
+makes of labels and claims of clusters.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""Argo CD applies the rendered tree from git: it settles, heals, prunes, shows no perpetual
-difference, and deletes no application.
+"""Argo CD applies the rendered tree from git.
+
+It settles, heals, prunes, shows no perpetual difference, and deletes no application.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""A story of 250 writes of scores: the backtest decides what the real placement controller decided,
-write by write.
+"""A story of 250 writes of scores.
+
+The backtest decides what the real placement controller decided, write by write.
 
 After each write a beat follows: a score that makes a Placement of its own change its decision. OCM
 has one worker, so when that decision has changed, the write before it has been handled.

@@ -1,6 +1,7 @@
-"""Branches of the fleet repository that a reconciler keeps: the journal, which has each real move
-once, the snapshot of the hub, with which simulate says what OCM decided, and proposals of clusters
-that joined.
+"""Branches of the fleet repository that a reconciler keeps.
+
+The journal, which has each real move once, the snapshot of the hub, with which simulate says what
+OCM decided, and proposals of clusters that joined.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""A hub where another program owns the CRDs, as Red Hat's operator does: it writes upstream's again
-and again, and upstream's controller writes statuses.
+"""A hub where another program owns the CRDs, as Red Hat's operator does.
+
+It writes upstream's again and again, and upstream's controller writes statuses.
 
 An hour of that has 720 rewrites, one every 5 s. Here they follow each other without a pause.
 """

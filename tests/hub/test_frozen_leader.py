@@ -1,5 +1,7 @@
-"""A leader that is frozen (SIGSTOP) anywhere on its way to a deletion, and goes on (SIGCONT) when
-another replica leads: the last copy is never deleted.
+"""A leader that is frozen anywhere on its way to a deletion, and goes on later.
+
+SIGSTOP freezes it, and SIGCONT lets it go on when another replica leads. The last copy is never
+deleted.
 
 `make soak-hub` stops it at every read. The others of these tests stand for one place each: a read,
 the patch, the DELETE, the connection, the network.

@@ -1,5 +1,6 @@
-"""Proposals and previews on a real Gitea: pull requests, comments, refusals, and tokens with few
-rights.
+"""Proposals and previews on a real Gitea.
+
+Pull requests, comments, refusals, and tokens with few rights.
 """
 
 import asyncio

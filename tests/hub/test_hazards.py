@@ -1,5 +1,6 @@
-"""What OCM does when a rule of ours is ignored: the reason of each rule, seen on the real
-controllers. docs/decisions/scheduler.md lists them.
+"""What OCM does when a rule of ours is ignored.
+
+The reason of each rule, seen on the real controllers. docs/decisions/scheduler.md lists them.
 """
 
 import json

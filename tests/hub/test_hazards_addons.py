@@ -1,5 +1,6 @@
-"""What OCM's add-on manager does with an add-on unlike ours: the reason of each choice in what we
-render. docs/decisions/scheduler.md lists them.
+"""What OCM's add-on manager does with an add-on unlike ours.
+
+The reason of each choice in what we render. docs/decisions/scheduler.md lists them.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,6 @@
-"""What Argo CD does with an ApplicationSet unlike ours: the reason of rules DSF401 to DSF408.
-docs/decisions/scheduler.md lists them.
+"""What Argo CD does with an ApplicationSet unlike ours.
+
+The reason of rules DSF401 to DSF408. docs/decisions/scheduler.md lists them.
 
 The decisions are written by hand here, so that each test says exactly what the controller finds;
 how they are read is as we render it.

@@ -1,6 +1,7 @@
-"""Scoring on the hub, every program real: each cluster's Prometheus writes to a central one, the
-hub scorer asks it about all clusters with the rights that we render, and OCM and Argo CD move the
-application.
+"""Scoring on the hub, every program real.
+
+Each cluster's Prometheus writes to a central one, the hub scorer asks it about all clusters with
+the rights that we render, and OCM and Argo CD move the application.
 """
 
 from collections.abc import Iterator

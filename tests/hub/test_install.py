@@ -1,5 +1,6 @@
-"""`gitops-dsf install` and `uninstall` on a real hub with OCM and Argo CD: an empty hub, a loop
-that runs, a second run that changes nothing, and what stays afterwards.
+"""`gitops-dsf install` and `uninstall` on a real hub with OCM and Argo CD.
+
+An empty hub, a loop that runs, a second run that changes nothing, and what stays afterwards.
 """
 
 import json

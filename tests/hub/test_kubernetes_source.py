@@ -1,5 +1,6 @@
-"""Source type Kubernetes on a real API server: the values of measures equal a calculation by hand,
-and the agent has the rights for it.
+"""Source type Kubernetes on a real API server.
+
+The values of measures equal a calculation by hand, and the agent has the rights for it.
 """
 
 import re

@@ -1,7 +1,8 @@
-"""Make before break on a real hub, with the reconciler's own account: the old copy goes, with its
-workload, when the new one is Healthy. The template of the application reads a label of its cluster.
-A paced move counts as under way until the old copy is gone, and OCM leaves a lost cluster also
-then.
+"""Make before break on a real hub, with the reconciler's own account.
+
+The old copy goes, with its workload, when the new one is Healthy. The template of the application
+reads a label of its cluster. A paced move counts as under way until the old copy is gone, and OCM
+leaves a lost cluster also then.
 
 Deployments run nowhere here, so a test says what their status is, and real Argo CD concludes their
 health from it.

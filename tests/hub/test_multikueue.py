@@ -1,5 +1,6 @@
-"""Jobs go where the scores say: the reconciler orders the clusters of a MultiKueueConfig, and the
-real Kueue gives jobs to them.
+"""Jobs go where the scores say.
+
+The reconciler orders the clusters of a MultiKueueConfig, and the real Kueue gives jobs to them.
 
 Here a list is ordered every five seconds at most. The scores are those that a test writes, and no
 agent measures the load of jobs, so assumed load counts for as long as a test runs.

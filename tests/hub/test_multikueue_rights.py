@@ -1,5 +1,6 @@
-"""What the reconciler may do with MultiKueueConfigs on a real API server: write those that
-ScoredPlacements name, if they are its own, and of them only the list of clusters.
+"""What the reconciler may do with MultiKueueConfigs on a real API server.
+
+Write those that ScoredPlacements name, if they are its own, and of them only the list of clusters.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,7 @@
-"""Paced moves on real OCM, with the reconciler's own account and policies: a herd is spread within
-the pace, OCM leaves a lost cluster at once while no reconciler runs, switching the pace moves
-nothing by itself, and maintenance drains and cordons clusters.
+"""Paced moves on real OCM, with the reconciler's own account and policies.
+
+A herd is spread within the pace, OCM leaves a lost cluster at once while no reconciler runs,
+switching the pace moves nothing by itself, and maintenance drains and cordons clusters.
 
 The clusters are without agents, and the scores are what an agent would measure: points that are
 free.

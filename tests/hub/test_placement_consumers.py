@@ -1,5 +1,7 @@
-"""ScoredPlacements for other consumers: OCM decides for them in their namespaces, and every example
-of docs/decisions/consumers.md and of docs/decisions/multikueue.md is what its CRD takes.
+"""ScoredPlacements for other consumers.
+
+OCM decides for them in their namespaces, and every example of docs/decisions/consumers.md and of
+docs/decisions/multikueue.md is what its CRD takes.
 """
 
 import re

@@ -1,5 +1,6 @@
-"""No Application of anybody else gets into the AppProjects of the platform, or takes the place of
-ours.
+"""The AppProjects of the platform take no Application of anybody else.
+
+None takes the place of ours, either.
 
 The projects, the policy and the Applications are those of rendered/argocd; Argo CD's own controller
 of ApplicationSets asks. The fleet repository has a branch that anybody may push, with a

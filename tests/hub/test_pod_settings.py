@@ -1,5 +1,6 @@
-"""What `validate` says about tolerations, node selectors and resources is what a real API server
-says. It takes a policy over the agents' connections.
+"""Tolerations, node selectors and resources, as `validate` and a real API server judge them.
+
+Both say the same. The API server takes a policy over the agents' connections, too.
 """
 
 from pathlib import Path

@@ -1,6 +1,8 @@
-"""What the real promtool says: it evaluates queries over given metrics for `gitops-dsf test`, and
-reads the values of series as we do; the queries of examples/queries give what they should; it finds
-no fault with the alert rules, and runs the tests that are shipped beside them.
+"""What the real promtool says.
+
+It evaluates queries over given metrics for `gitops-dsf test`, and reads the values of series as we
+do; the queries of examples/queries give what they should; it finds no fault with the alert rules,
+and runs the tests that are shipped beside them.
 """
 
 import re

@@ -1,5 +1,6 @@
-"""What a tag publishes: the steps of the release workflow that push, sign and attest, run as
-written.
+"""What a tag publishes.
+
+The steps of the release workflow that push, sign and attest, run as written.
 
 The registry is a real one with TLS and a password. Two things stand in for the public ones: the
 images are small, and cosign signs with a key, because signatures without keys need a public

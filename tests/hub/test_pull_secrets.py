@@ -1,5 +1,6 @@
-"""Credentials for registries: named by the Deployments, and copied within a managed cluster by the
-operator of OCM's klusterlet.
+"""Credentials for registries.
+
+Named by the Deployments, and copied within a managed cluster by the operator of OCM's klusterlet.
 """
 
 import base64

@@ -1,5 +1,6 @@
-"""The reconciler's account on a real hub: every act that it needs works, and nothing else does, by
-RBAC or by an admission policy.
+"""The reconciler's account on a real hub.
+
+Every act that it needs works, and nothing else does, by RBAC or by an admission policy.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
-"""Score garbage collection on a real hub: dead scores are deleted, OCM decides anew, and all other
-scores stay. The status of the scorer says so.
+"""Score garbage collection on a real hub.
+
+Dead scores are deleted, OCM decides anew, and all other scores stay. The status of the scorer says
+so.
 """
 
 import time

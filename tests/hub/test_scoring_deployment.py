@@ -1,5 +1,6 @@
-"""The real API servers take what `scorer new` and docs/scores/scoring-apis.md write, and OCM brings
-it to a cluster.
+"""The manifests of `scorer new` and of docs/scores/scoring-apis.md on real API servers.
+
+They are accepted, and OCM brings them to a cluster.
 """
 
 import re

@@ -1,5 +1,6 @@
-"""The simulator says beforehand what the real placement controller then decides: decisions, labels,
-conditions, first and second pass.
+"""The simulator says beforehand what the real placement controller then decides.
+
+Decisions, labels, conditions, first and second pass.
 
 Each test reads the hub, lets the simulator predict, makes the change, and compares with what OCM
 wrote. No test depends on another: a prediction starts from whatever is on the hub.

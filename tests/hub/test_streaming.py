@@ -1,5 +1,6 @@
-"""Every client reads the answers of a Go server that flushes each piece, whatever the size of the
-pieces.
+"""Every client reads the answers of a Go server that flushes each piece.
+
+The size of the pieces does not matter.
 """
 
 import subprocess

@@ -1,5 +1,7 @@
-"""A paced move where upstream's controller delivers: its agents' scores, OCM's decisions, and the
-reconciler with the account that is rendered for this mode.
+"""A paced move where upstream's controller delivers.
+
+Its agents' scores, OCM's decisions, and the reconciler with the account that is rendered for this
+mode.
 
 Upstream's controller and agents are played back: the status that the one writes, and the
 AddOnPlacementScores of the others, without labels and without validUntil

@@ -1,5 +1,7 @@
-"""Verified moves with every program real: an application that does worse where the scores sent it
-comes back, and a fleet whose scores are often wrong stops itself.
+"""Verified moves with every program real.
+
+An application that does worse where the scores sent it comes back, and a fleet whose scores are
+often wrong stops itself.
 
 Each cluster has its own Prometheus and its own agent. OCM decides, Argo CD makes and removes the
 copies, and the reconciler has the account and the policies that we render.

@@ -1,5 +1,6 @@
-"""The rendered tree without Argo CD: by kubectl, and by Flux's kustomize-controller with the
-objects of docs/decisions/consumers.md.
+"""The rendered tree without Argo CD.
+
+By kubectl, and by Flux's kustomize-controller with the objects of docs/decisions/consumers.md.
 
 source-controller does not run; the test offers the artifacts.
 """

@@ -1,5 +1,6 @@
-"""The admission of the world refuses what a real API server refuses by the rendered policies, and
-nothing else.
+"""The admission of the world against a real API server with the rendered policies.
+
+It refuses the same, and nothing else.
 """
 
 import copy

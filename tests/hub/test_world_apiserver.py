@@ -1,6 +1,7 @@
-"""What the world's API server adds to that of the other tests is what a real one does: watches that
-continue from a version, versions that are too old or too new, finalizers, and a namespace that is
-terminating.
+"""What the world's API server adds to that of the other tests is what a real one does.
+
+Watches that continue from a version, versions that are too old or too new, finalizers, and a
+namespace that is terminating.
 """
 
 import json

@@ -1,5 +1,7 @@
-"""The world's models of Argo CD do what Argo CD does: the ApplicationSet controller, and the
-application controller as far as copies come, are refreshed and go.
+"""The world's models of Argo CD do what Argo CD does.
+
+The ApplicationSet controller, and the application controller as far as copies come, are refreshed
+and go.
 
 Sequences are played on the models and on the real controllers side by side, one step of each
 sequence after the other. OCM does not decide here: a step writes the pages of a decision.

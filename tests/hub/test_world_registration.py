@@ -1,5 +1,6 @@
-"""The world's model of OCM's registration does what the real controllers do: the condition and the
-taint of a cluster that is lost and returns.
+"""The world's model of OCM's registration does what the real controllers do.
+
+The condition and the taint of a cluster that is lost and returns.
 """
 
 import random

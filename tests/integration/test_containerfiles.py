@@ -1,5 +1,7 @@
-"""Every Containerfile, really built as `make images` builds it and run by podman with a read-only
-root: the agent, the reconciler, the command line, and what `scorer new` writes.
+"""Every Containerfile, really built as `make images` builds it, and run by podman.
+
+The root is read-only. They are those of the agent, the reconciler, the command line, and what
+`scorer new` writes.
 
 The base is the one of images/base.sh, for scorers under the name of the public Python image and
 with our wheels, because no index has them.

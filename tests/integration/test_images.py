@@ -1,6 +1,7 @@
-"""The targets of images/Containerfile: everything is pinned and hashed, nothing of the generator is
-in the agent's image, and the reconciler's starts what its Deployment asks for.
-test_containerfiles.py builds and runs them.
+"""The targets of images/Containerfile.
+
+Everything is pinned and hashed, nothing of the generator is in the agent's image, and the
+reconciler's starts what its Deployment asks for. test_containerfiles.py builds and runs them.
 """
 
 import json

@@ -1,5 +1,7 @@
-"""`init`: a repository that is valid and renders as it is, in a checkout and from the wheel; and
-refusals that write nothing.
+"""The verb `init`.
+
+A repository that is valid and renders as it is, in a checkout and from the wheel, and refusals that
+write nothing.
 """
 
 import re

@@ -1,5 +1,7 @@
-"""`init` in a folder of a git repository: what forges, owners and hooks read only at its root is
-there, for this folder alone, and everything works from there.
+"""`init` in a folder of a git repository.
+
+What forges, owners and hooks read only at its root is there, for this folder alone, and everything
+works from there.
 """
 
 import json

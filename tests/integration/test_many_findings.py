@@ -1,5 +1,6 @@
-"""Files whose every line is a mistake, up to 8 MiB, the largest that is read: what is wrong is said
-with bounded output and memory, and how much more there is.
+"""Files whose every line is a mistake, up to 8 MiB, the largest that is read.
+
+What is wrong is said with bounded output and memory, and how much more there is.
 """
 
 import json

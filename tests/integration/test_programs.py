@@ -1,6 +1,7 @@
-"""What only a program of its own shows: which parts of gitops-dsf an environment lacks. The other
-tests run verbs in the test's process (tests.support.commandline). The verbs that need no extra run
-in the environment that the pipeline of a new fleet installs.
+"""What only a program of its own shows: which parts of gitops-dsf an environment lacks.
+
+The other tests run verbs in the test's process (tests.support.commandline). The verbs that need no
+extra run in the environment that the pipeline of a new fleet installs.
 """
 
 import json

@@ -1,5 +1,7 @@
-"""`make release`, really built, without the images: the same bytes twice, and installed by pip,
-also by the pipelines of a new fleet. Hooks, really installed from a clone.
+"""`make release`, really built, without the images.
+
+The same bytes twice, and installed by pip, also by the pipelines of a new fleet. Hooks, really
+installed from a clone.
 """
 
 import json

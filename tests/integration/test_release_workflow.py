@@ -1,5 +1,6 @@
-"""Steps of the release workflows, run as they are written: what is signed, what the provenance is
-about, and what the package index gets.
+"""Steps of the release workflows, run as they are written.
+
+What is signed, what the provenance is about, and what the package index gets.
 
 `tests/hub/test_publishing.py` runs the step that needs cosign and a registry. Here a stand-in
 signs.

@@ -1,5 +1,6 @@
-"""`ci publish` against real git, races included; and what the workflow files of a new repository
-call.
+"""`ci publish` against real git, races included.
+
+The workflow files of a new repository call nothing that is not there.
 """
 
 import os

@@ -1,5 +1,6 @@
-"""What `init --wheels --hashes` makes pipelines install: nothing without a hash or with another
-one.
+"""What `init --wheels --hashes` makes pipelines install.
+
+Nothing without a hash or with another one.
 """
 
 import re

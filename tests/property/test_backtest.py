@@ -1,5 +1,6 @@
-"""The fast paths of a backtest against the agent's functions and the simulator, on random
-histories.
+"""The fast paths of a backtest against the agent's functions and the simulator.
+
+They are compared on random histories.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The inputs that the fuzzer kept: those that once broke a reader, and those that reach new
-lines.
+"""The inputs that the fuzzer kept.
+
+Those that once broke a reader, and those that reach new lines.
 """
 
 import multiprocessing

@@ -1,5 +1,6 @@
-"""Law: whatever text a hub has, `import` writes it as YAML that says the same, also into an
-existing file.
+"""A law of `import`, for whatever text a hub has.
+
+It writes the text as YAML that says the same, also into an existing file.
 
 A spoke chooses the values of its ClusterClaims itself, and OCM checks no more than their length.
 """

@@ -1,5 +1,7 @@
-"""What `validate --fix` writes validates, says the same as before, keeps every comment, and is left
-alone by a second run.
+"""Laws of `validate --fix`.
+
+What it writes validates, says the same as before, keeps every comment, and is left alone by a
+second run.
 
 Scorers are composed of spellings, old and new, in block and flow style, with comments, line ends
 and indentation of all sorts.

@@ -1,5 +1,6 @@
-"""Refuges against the rule of docs/decisions/paced-moves.md, applied to one application after the
-other.
+"""Refuges against the rule of docs/decisions/paced-moves.md.
+
+The rule is applied to one application after the other.
 """
 
 from collections import Counter

@@ -1,5 +1,6 @@
-"""A law of tests of scores: what a backtest shows of a history is what a test of this history may
-expect.
+"""A law of tests of scores.
+
+What a backtest shows of a history is what a test of this history may expect.
 """
 
 from __future__ import annotations

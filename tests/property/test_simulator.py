@@ -1,5 +1,6 @@
-"""Laws of the simulator that hold for every hub: order does not matter, and decisions come to
-rest.
+"""Laws of the simulator that hold for every hub.
+
+Order does not matter, and decisions come to rest.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Which windows of maintenance leave an application too few clusters: what `validate` says, against
-every instant and every set of windows, tried one by one.
+"""Which windows of maintenance leave an application too few clusters.
+
+What `validate` says, against every instant and every set of windows, tried one by one.
 """
 
 import re

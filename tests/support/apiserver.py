@@ -1,5 +1,7 @@
-"""The API server of tests, on 127.0.0.1: lists in pages, watches, writes with preconditions,
-server-side apply, discovery, and faults that a test injects.
+"""The API server of tests, on 127.0.0.1.
+
+Lists in pages, watches, writes with preconditions, server-side apply, discovery, and faults that a
+test injects.
 
 tests/hub/test_api_server.py checks it against a real API server.
 """

@@ -1,6 +1,7 @@
-"""A fleet in simulated time in which load moves with the applications, so that every decision
-changes the next scores. OCM is the simulator, and the moves are those of `gitops_dsf.pacing`, with
-items and ledger as on a hub.
+"""A fleet in simulated time in which load moves with the applications.
+
+So every decision changes the next scores. OCM is the simulator, and the moves are those of
+`gitops_dsf.pacing`, with items and ledger as on a hub.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Runs `gitops-dsf` inside this process: the verb's own code, without the half second that a new
-Python needs to import it.
+"""Runs `gitops-dsf` inside this process.
+
+The verb's own code, without the half second that a new Python needs to import it.
 
 What only a process can show (signals, a locale, a full disk, a closed pipe) is tested with a
 process, and so are some verbs: tests/integration/test_programs.py.

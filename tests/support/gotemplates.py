@@ -1,5 +1,6 @@
-"""Go templates that Argo CD runs, with what they give, and templates that it cannot run: for tests
-without Argo CD, and with it.
+"""Go templates that Argo CD runs, with what they give, and templates that it cannot run.
+
+For tests without Argo CD, and with it.
 """
 
 from typing import Any, Final

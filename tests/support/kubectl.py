@@ -1,5 +1,6 @@
-"""The output of `kubectl get -o yaml` for objects of a hub: with everything that controllers add,
-in kubectl's order and indentation.
+"""The output of `kubectl get -o yaml` for objects of a hub.
+
+With everything that controllers add, in kubectl's order and indentation.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
-"""The number of examples of property tests: few in `make test`, twenty times as many in `make
-soak`.
+"""The number of examples of property tests.
+
+Few in `make test`, twenty times as many in `make soak`.
 """
 
 from typing import Final

@@ -1,5 +1,6 @@
-"""An HTTP server on loopback in a thread, below the servers of tests whose clients block or are
-processes.
+"""An HTTP server on loopback in a thread.
+
+The servers of tests whose clients block or are processes build on it.
 """
 
 import json

@@ -1,6 +1,7 @@
-"""Upstream's seven samples as on a hub with the upstream add-on: the scorers of the golden
-repository `upstream-samples`, each with the status that upstream's controller wrote after it read
-the sample API's /config.
+"""Upstream's seven samples as on a hub with the upstream add-on.
+
+The scorers of the golden repository `upstream-samples`, each with the status that upstream's
+controller wrote after it read the sample API's /config.
 """
 
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""An event loop whose clock jumps to the next timer while nothing else happens: hours in
-milliseconds, over real sockets.
+"""An event loop whose clock jumps to the next timer while nothing else happens.
+
+Hours in milliseconds, over real sockets.
 
 The clock stands still while the loop computes, while data is in transit between sockets of the
 loop, while a thread of an executor works for it, and while a child process of it runs. So a test

@@ -1,5 +1,6 @@
-"""YAML with libyaml, in a tenth of the time of PyYAML's own parser and emitter, with the same
-result.
+"""YAML with libyaml, with the result of PyYAML's own parser and emitter.
+
+It takes a tenth of their time.
 """
 
 import pickle

@@ -1,5 +1,6 @@
-"""Admission in the world: the rendered ValidatingAdmissionPolicies judge every write of our
-programs.
+"""Admission in the world.
+
+The rendered ValidatingAdmissionPolicies judge every write of our programs.
 
 The expressions are those of the rendered tree, evaluated by the CEL engine of the simulator. What
 is modelled is which requests a policy concerns, and what it sees of them (Kubernetes 1.37,

@@ -1,5 +1,7 @@
-"""Argo CD in the world: the sync of the rendered tree, the ApplicationSet controller, and the life
-of an Application from its creation until its workload is pruned.
+"""Argo CD in the world.
+
+The sync of the rendered tree, the ApplicationSet controller, and the life of an Application from
+its creation until its workload is pruned.
 
 What is modelled of the ApplicationSet controller (Argo CD 3.6.1, applicationset/controllers):
 

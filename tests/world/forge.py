@@ -1,5 +1,6 @@
-"""The forge of the world, in memory: pull requests on top of git in memory, and what people do with
-them.
+"""The forge of the world, in memory.
+
+Pull requests on top of git in memory, and what people do with them.
 
 What it answers is that of the GitHub of all tests (`tests/support/githubserver.py`), which checks
 requests against what GitHub documents.

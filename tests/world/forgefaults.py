@@ -1,5 +1,6 @@
-"""Faults of proposals: the forge and its people, the page of the scoring API, and clusters that
-change on the hub alone.
+"""Faults of proposals.
+
+The forge and its people, the page of the scoring API, and clusters that change on the hub alone.
 """
 
 import random

@@ -1,5 +1,6 @@
-"""Git in memory: what the reconciler's clones run as a child process, and the server of the
-repository.
+"""Git in memory.
+
+What the reconciler's clones run as a child process, and the server of the repository.
 
 Only what the clones of the state branch, the journal and the proposals use. Ids are those of the
 real git, and `test_git.py` compares every answer with it.

@@ -1,5 +1,6 @@
-"""Faults of the product that are put back, one at a time: the world must find each without being
-told which.
+"""Faults of the product that are put back, one at a time.
+
+The world must find each without being told which.
 
 `tests/world/planted/*.patch` are the faults. `python -m tests.world.hunt NAME` applies one to a
 copy of the packages, and runs seeds on it until a law breaks or the CPU time is used up.

@@ -1,5 +1,6 @@
-"""The laws of the world: what must hold after every write, each with the sentence that the docs
-promise.
+"""The laws of the world.
+
+What must hold after every write, each with the sentence that the docs promise.
 
 `Laws` listens to every change on the hub. A law that is broken ends the world with a `Broken`. Some
 faults are allowed to break a law for a while, such as a restored etcd: `pardon` says until when,

@@ -1,5 +1,6 @@
-"""What a world must reach when its faults have ended: it is quiet, and equal to what a world
-without faults reaches.
+"""What a world must reach when its faults have ended.
+
+It is quiet, and equal to what a world without faults reaches.
 
 Decisions are not compared one by one with another run, because the stickiness keeps whichever
 cluster an application came to. What a world without faults reaches is a fixed point, and

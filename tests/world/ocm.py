@@ -1,5 +1,7 @@
-"""OCM in the world: the placement controller, which is our exact simulator as a controller, and
-registration, which reports clusters that are lost.
+"""OCM in the world.
+
+The placement controller, which is our exact simulator as a controller, and registration, which
+reports clusters that are lost.
 
 What is modelled of the placement controller (OCM 1.2.1, pkg/placement/controllers/scheduling): one
 worker, a queue of Placements, what puts them there (enqueue.go), a look at everything each ten

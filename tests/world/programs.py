@@ -1,5 +1,7 @@
-"""The programs of the product in the world: replicas of the reconciler, the agents, and the hub
-scorer, as they run in production, and the kubelets that start them again.
+"""The programs of the product in the world.
+
+Replicas of the reconciler, the agents, and the hub scorer, as they run in production, and the
+kubelets that start them again.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""The laws of proposals, and what must be proposed once the faults have ended
-(docs/operate/proposals.md).
+"""The laws of proposals, and what must be proposed once the faults have ended.
+
+docs/operate/proposals.md promises them.
 """
 
 import tempfile

@@ -1,5 +1,7 @@
-"""The clusters: what each has of capacity, the source of its metrics, and the way of its
-configuration from a ManifestWork to a mounted file.
+"""The managed clusters of the world.
+
+What each has of capacity, the source of its metrics, and the way of its configuration from a
+ManifestWork to a mounted file.
 
 Load moves with the applications: a workload takes `DEMAND` points of the score that ranks it, so
 every decision changes the next scores. It takes nothing of other scores: if two groups of

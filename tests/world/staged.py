@@ -1,5 +1,6 @@
-"""A world whose faults are written down, in place of drawn ones: `python -m tests.world.staged
-KIND@SECONDS ...`.
+"""A world whose faults are written down, in place of drawn ones.
+
+Run one with `python -m tests.world.staged KIND@SECONDS ...`.
 
 Kinds are those of the gallery, and some that leave nothing to chance. It prints the law that broke.
 """

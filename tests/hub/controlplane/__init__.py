@@ -1,3 +1,4 @@
-"""The real programs that the hub suite talks to: obtained, started on 127.0.0.1, watched and
-stopped.
+"""The real programs that the hub suite talks to.
+
+Obtained, started on 127.0.0.1, watched and stopped.
 """

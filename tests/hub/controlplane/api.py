@@ -1,5 +1,6 @@
-"""A small client of the Kubernetes API for tests: it says what it asked and what the server
-answered, and hides nothing.
+"""A small client of the Kubernetes API for tests.
+
+It says what it asked and what the server answered, and hides nothing.
 
 Kinds are named `<apiVersion>/<Kind>`, such as `v1/ConfigMap` or
 `cluster.open-cluster-management.io/v1beta1/Placement`; their paths come from the server's

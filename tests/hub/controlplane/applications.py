@@ -1,5 +1,6 @@
-"""What tests ask of Argo CD's Applications: their state, when they settle, and a look at git now
-instead of at the next poll.
+"""What tests ask of Argo CD's Applications.
+
+Their state, when they settle, and a look at git now instead of at the next poll.
 """
 
 import time

@@ -1,5 +1,6 @@
-"""Argo CD on the hub: Redis, repo server, application controller and ApplicationSet controller, all
-on 127.0.0.1.
+"""Argo CD on the hub.
+
+Redis, repo server, application controller and ApplicationSet controller, all on 127.0.0.1.
 
 CRDs, settings and roles are those of Argo CD's own `install.yaml`; each controller holds a token of
 its ServiceAccount, so what its roles do not grant is really denied. The components talk to each

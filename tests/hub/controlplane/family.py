@@ -1,5 +1,6 @@
-"""A family of programs: a folder with family.toml and perhaps Go files, and its folder in the
-cache.
+"""A family of programs.
+
+A folder with family.toml and perhaps Go files, and its folder in the cache.
 
 Families share one Go module, `tests/hub/go.mod`: a library that several of them use has one version
 there, and is compiled once. A family whose libraries do not fit has a go.mod of its own in its

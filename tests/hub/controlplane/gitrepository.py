@@ -1,5 +1,6 @@
-"""A git repository of a test: a bare one that is served, and a clone from which the test
-commits.
+"""A git repository of a test.
+
+A bare one that is served, and a clone from which the test commits.
 """
 
 import contextlib

@@ -1,5 +1,6 @@
-"""kube-apiserver, its store and its controllers, all on 127.0.0.1 with RBAC, each API server with
-its own authority.
+"""kube-apiserver, its store and its controllers, all on 127.0.0.1 with RBAC.
+
+Each API server has its own authority.
 """
 
 import ssl

@@ -1,5 +1,6 @@
-"""Kubeconfig files: one cluster, one user, one context, credentials as files beside it or as a
-token.
+"""Kubeconfig files.
+
+One cluster, one user, one context, credentials as files beside it or as a token.
 """
 
 from collections.abc import Mapping

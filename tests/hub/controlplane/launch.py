@@ -1,5 +1,6 @@
-"""Becomes another program that dies with its parent: `python -I -S launch.py PARENT_PID HOW PROGRAM
-ARGUMENT...`.
+"""Becomes another program that dies with its parent.
+
+Usage: `python -I -S launch.py PARENT_PID HOW PROGRAM ARGUMENT...`.
 
 Runs as a script without site-packages, so it costs a few milliseconds. On Linux the kernel kills
 the program when the parent ends, however it ends; elsewhere the program merely starts.

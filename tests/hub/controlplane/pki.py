@@ -1,5 +1,6 @@
-"""An authority and its certificates: those of API servers, and client certificates of
-identities.
+"""An authority and its certificates.
+
+Those of API servers, and client certificates of identities.
 """
 
 import base64

@@ -1,5 +1,6 @@
-"""The control plane as one thing: a hub, its spokes, OCM on both, and the verbs that tests use on
-them.
+"""The control plane as one thing.
+
+A hub, its spokes, OCM on both, and the verbs that tests use on them.
 """
 
 import time

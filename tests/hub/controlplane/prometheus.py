@@ -1,5 +1,6 @@
-"""A real Prometheus on 127.0.0.1 with a past written by promtool and a present that a test changes
-while it runs.
+"""A real Prometheus on 127.0.0.1, with a past and a present.
+
+Its past is written by promtool, and a test changes its present while it runs.
 
 The past goes in as blocks, so a range query works from the first second; the present comes from a
 LoadExporter that is scraped every second. Scraped series lose the labels `job` and `instance`, so

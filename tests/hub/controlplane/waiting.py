@@ -1,5 +1,6 @@
-"""Waiting for something another program does, with a failure text that says what was there
-instead.
+"""Waits for something that another program does.
+
+The failure text says what was there instead.
 """
 
 import time

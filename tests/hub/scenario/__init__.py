@@ -1,3 +1,4 @@
-"""What a team does with the product, on the test control plane: a fleet repository, its rendered
-tree, agents, scoring APIs.
+"""What a team does with the product, on the test control plane.
+
+A fleet repository, its rendered tree, agents, scoring APIs.
 """

@@ -1,5 +1,7 @@
-"""The agent program as the Deployments that we render start it: the agent of a spoke, with a
-directory that is written as the kubelet does, and the hub scorer. One process each.
+"""The agent program as the Deployments that we render start it.
+
+The agent of a spoke, with a directory that is written as the kubelet does, and the hub scorer. One
+process each.
 """
 
 import sys

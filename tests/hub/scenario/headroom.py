@@ -1,5 +1,6 @@
-"""A scoring API over real HTTP: the headroom that a cluster has left, from its load between 0 and
-1.
+"""A scoring API over real HTTP.
+
+The headroom that a cluster has left, from its load between 0 and 1.
 """
 
 from typing import Any

@@ -1,5 +1,6 @@
-"""A rendered tree on the hub without Argo CD: every object by server-side apply with strict
-validation, in sync-wave order.
+"""A rendered tree on the hub without Argo CD.
+
+Every object by server-side apply with strict validation, in sync-wave order.
 """
 
 import uuid

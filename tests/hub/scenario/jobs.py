@@ -1,5 +1,7 @@
-"""Jobs that MultiKueue gives to clusters: a manager with three workers, each with a Kueue of its
-own, and a team that submits jobs on the manager.
+"""Jobs that MultiKueue gives to clusters.
+
+A manager with three workers, each with a Kueue of its own, and a team that submits jobs on the
+manager.
 
 The controller of Kubernetes makes the pods of a job on its worker. No node runs them, so a test
 says when one is done.

@@ -1,6 +1,7 @@
-"""Takes away what modules before have left on the hub that they share: a test that failed, or a
-controller that acted once more after its object was deleted. No module may need another one's clean
-end.
+"""Takes away what modules before have left on the hub that they share.
+
+A test that failed, or a controller that acted once more after its object was deleted. No module may
+need another one's clean end.
 """
 
 from collections.abc import Iterator

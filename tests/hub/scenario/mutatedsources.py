@@ -1,5 +1,6 @@
-"""A seeded corpus of sources and sync policies of applications: healthy ones, and copies with
-mistakes.
+"""A seeded corpus of sources and sync policies of applications.
+
+Healthy ones, and copies with mistakes.
 """
 
 import copy

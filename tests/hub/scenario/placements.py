@@ -1,5 +1,6 @@
-"""Placements as a test writes them by hand, the clusters and scores that they rank, and what OCM
-made of them.
+"""Placements as a test writes them by hand.
+
+The clusters and scores that they rank, and what OCM made of them.
 """
 
 import time

@@ -1,5 +1,6 @@
-"""Our images in a registry on loopback, built as `make images` builds them, and the image that
-holds the namespaces of a pod.
+"""Our images in a registry on loopback, built as `make images` builds them.
+
+The image that holds the namespaces of a pod is there, too.
 """
 
 import os

@@ -1,5 +1,6 @@
-"""The reconciler as its Deployment runs it: one process with the account, and so the rights and
-policies, that we render for it.
+"""The reconciler as its Deployment runs it.
+
+One process with the account, and so the rights and policies, that we render for it.
 """
 
 import os

@@ -1,5 +1,6 @@
-"""A small HTTP workload where no kubelet runs: a server for each cluster that has its Deployment,
-and a client that asks all of them every 100 ms.
+"""A small HTTP workload where no kubelet runs.
+
+A server for each cluster that has its Deployment, and a client that asks all of them every 100 ms.
 
 The metrics of a cluster come from what the client was answered there.
 """

@@ -1,5 +1,7 @@
-"""The two sides of a comparison: a model of the world on its virtual loop, and the real program on
-the real control plane. The same steps are carried out on both.
+"""The two sides of a comparison.
+
+A model of the world on its virtual loop, and the real program on the real control plane. The same
+steps are carried out on both.
 """
 
 import asyncio

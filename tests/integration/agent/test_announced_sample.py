@@ -1,5 +1,6 @@
-"""The scorer of the framework's announcement, as people paste it, gives a score after `validate
---fix`.
+"""The scorer of the framework's announcement, as people paste it.
+
+It gives a score after `validate --fix`.
 """
 
 import json

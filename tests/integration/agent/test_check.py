@@ -1,5 +1,6 @@
-"""``check`` prints one cycle of each scorer and publishes nothing; the exit code says if all gave
-scores.
+"""The verb ``check`` prints one cycle of each scorer and publishes nothing.
+
+The exit code says whether all gave scores.
 """
 
 import asyncio

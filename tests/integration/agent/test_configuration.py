@@ -1,5 +1,6 @@
-"""The mounted file: changes are followed, an edit restarts its own worker, upstream's format
-works.
+"""The mounted file.
+
+Changes are followed, an edit restarts its own worker, upstream's format works.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Source type Kubernetes: an agent that counts nodes and pods, against an API server with
-watches.
+"""Source type Kubernetes.
+
+An agent that counts nodes and pods, against an API server with watches.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Faults of metric sources: each is counted, publishes nothing, affects no other scorer, and
-ends.
+"""Faults of metric sources.
+
+Each is counted, publishes nothing, affects no other scorer, and ends.
 """
 
 import asyncio

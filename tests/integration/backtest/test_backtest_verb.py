@@ -1,5 +1,6 @@
-"""`gitops-dsf backtest`: a fleet of two clusters, a store on loopback, and a month in which one was
-noisy.
+"""`gitops-dsf backtest`.
+
+A fleet of two clusters, a store on loopback, and a month in which one was noisy.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""What stores with Prometheus' HTTP API and proxies before them answer, and how the backtest goes
-on.
+"""Answers of stores with Prometheus' HTTP API, and of proxies before them.
+
+How the backtest goes on after each.
 
 The store runs in the loop of the test, so a wait takes no real time.
 """

@@ -1,5 +1,6 @@
-"""The demo as people run it, in its fast version: the story comes true, and nothing is left
-running.
+"""The demo as people run it, in its fast version.
+
+The story comes true, and nothing is left running.
 """
 
 import io

@@ -1,5 +1,6 @@
-"""gitops-dsf doctor as a program: exit codes, formats, what it asks of a hub, and hubs that
-refuse.
+"""The verb `doctor` as a program.
+
+Exit codes, formats, what it asks of a hub, and hubs that refuse.
 """
 
 import json

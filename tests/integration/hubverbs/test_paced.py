@@ -1,5 +1,6 @@
-"""Paced moves: `status`, `doctor`, `explain` and `simulate --paced` read the ConfigMap of the
-reconciler.
+"""Paced moves in the verbs that read the ConfigMap of the reconciler.
+
+They are `status`, `doctor`, `explain` and `simulate --paced`.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""gitops-dsf status: text, JSON in its documented shape, wide fleets, holes in the view,
-watching.
+"""The verb `status`.
+
+Text, JSON in its documented shape, wide fleets, holes in the view, watching.
 """
 
 import json

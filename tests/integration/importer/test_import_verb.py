@@ -1,5 +1,6 @@
-"""`gitops-dsf import` as a process: files, standard input, a hub behind a kubeconfig, refusals and
-exit codes.
+"""`gitops-dsf import` as a process.
+
+Files, standard input, a hub behind a kubeconfig, refusals and exit codes.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""Facts of a hub that several programs judge: each test asks two of them about the same hub, or the
-same page, over HTTP.
+"""Facts of a hub that several programs judge.
+
+Each test asks two of them about the same hub, or the same page, over HTTP.
 """
 
 import asyncio

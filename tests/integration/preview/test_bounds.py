@@ -1,5 +1,6 @@
-"""Edits of what is published of raw scores: the present scores bound the new ones, and often
-decide.
+"""Edits of what is published of raw scores.
+
+The present scores bound the new ones, and often decide.
 """
 
 from pathlib import Path

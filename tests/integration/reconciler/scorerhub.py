@@ -1,5 +1,6 @@
-"""A hub with scorers, clusters and scores behind a real HTTP server, and a replica that writes
-statuses.
+"""A hub with scorers, clusters and scores, and a replica that writes statuses.
+
+The hub is behind a real HTTP server.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Events as an API server gets them: once for what is said once, counted for what is said again,
-and never a nuisance.
+"""Events as an API server gets them.
+
+Once for what is said once, counted for what is said again, and never a nuisance.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Writes against an API server over HTTP while the claim on the Lease comes and goes: the last look
-is right before the bytes leave.
+"""Writes against an API server over HTTP while the claim on the Lease comes and goes.
+
+The last look is right before the bytes leave.
 """
 
 import asyncio

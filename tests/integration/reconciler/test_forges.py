@@ -1,5 +1,7 @@
-"""Each forge does what every forge must do (tests/hub has Gitea itself): GitHub by a server that
-checks requests against what GitHub documents, GitLab by recorded answers of its documentation.
+"""Each forge does what every forge must do (tests/hub has Gitea itself).
+
+GitHub by a server that checks requests against what GitHub documents, GitLab by recorded answers of
+its documentation.
 """
 
 import asyncio

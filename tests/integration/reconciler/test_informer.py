@@ -1,5 +1,6 @@
-"""Informer and API client against an HTTP server that behaves as an API server does, on its bad
-days, too.
+"""Informer and API client against an HTTP server.
+
+It behaves as an API server does, on its bad days, too.
 """
 
 import asyncio

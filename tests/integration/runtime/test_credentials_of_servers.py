@@ -1,5 +1,6 @@
-"""Credentials, certificates and proxies in a kubeconfig, as the client of all programs uses
-them.
+"""Credentials, certificates and proxies in a kubeconfig.
+
+The client of all programs uses them.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Every client honours the proxies of the environment in the same way, address ranges in NO_PROXY
-included.
+"""Every client honours the proxies of the environment in the same way.
+
+Address ranges in NO_PROXY are included.
 
 Linux connects 0.0.0.0 to the machine itself, so it stands for an address that is not loopback.
 """

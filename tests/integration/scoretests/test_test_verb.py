@@ -1,5 +1,6 @@
-"""`gitops-dsf test` on the fleet of `init`: what tests give, what they expect, and what is
-printed.
+"""`gitops-dsf test` on the fleet of `init`.
+
+What tests give, what they expect, and what is printed.
 """
 
 import json

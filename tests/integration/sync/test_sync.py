@@ -1,5 +1,6 @@
-"""Sync against real servers: what is accepted, what is refused and why, and that nothing else
-changes.
+"""Sync against real servers.
+
+What is accepted, what is refused and why, and that nothing else changes.
 """
 
 import json

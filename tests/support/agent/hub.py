@@ -1,5 +1,6 @@
-"""The hub as the agent sees it: AddOnPlacementScores, and an upstream agent that writes them,
-too.
+"""The hub as the agent sees it.
+
+AddOnPlacementScores, and an upstream agent that writes them, too.
 """
 
 import base64

@@ -1,5 +1,6 @@
-"""The agent inside the test's own event loop, over real sockets and files, which ``Place``
-keeps.
+"""The agent inside the test's own event loop, over real sockets and files.
+
+``Place`` keeps the files.
 """
 
 import asyncio

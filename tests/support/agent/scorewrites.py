@@ -1,5 +1,6 @@
-"""Writes of AddOnPlacementScores, which have a status subresource and managed fields: what is
-stored.
+"""Writes of AddOnPlacementScores, and what is stored.
+
+They have a status subresource and managed fields.
 
 tests/hub/test_api_server.py compares it with a real one.
 """

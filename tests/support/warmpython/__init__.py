@@ -1,5 +1,6 @@
-"""Programs that start in a fiftieth of a second: each is a fork of a Python that has imported
-everything.
+"""Programs that start in a fiftieth of a second.
+
+Each is a fork of a Python that has imported everything.
 
 A new Python needs half a second to import the generator, which is most of what a script costs that
 runs `gitops-dsf`. `warm_python` writes a folder with `python`, `python3`, `gitops-dsf` and

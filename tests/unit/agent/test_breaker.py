@@ -1,5 +1,6 @@
-"""The circuit breaker of a scorer: its rates, what it shows, and that a healthy peer does not
-notice it.
+"""The circuit breaker of a scorer.
+
+Its rates, what it shows, and that a healthy peer does not notice it.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Which cluster a series or a result of the hub scorer is about, and which clusters a scorer
-scores.
+"""Which cluster a series or a result of the hub scorer is about.
+
+Which clusters a scorer scores is tested here, too.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""gitops-dsf validate: formats, streams, exit codes, and files in the repository that they belong
-to.
+"""The verb `validate`.
+
+Formats, streams, exit codes, and files in the repository that they belong to.
 """
 
 import io

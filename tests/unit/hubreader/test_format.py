@@ -1,5 +1,6 @@
-"""The snapshot's files: what is written is read back, the same bytes for the same snapshot, and
-mistakes are named.
+"""The snapshot's files.
+
+What is written is read back, the same bytes for the same snapshot, and mistakes are named.
 """
 
 import json

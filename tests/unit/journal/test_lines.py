@@ -1,5 +1,6 @@
-"""The files of a journal, whose bad lines are told and skipped, and the order of records, whatever
-clocks say.
+"""The files of a journal, and the order of its records.
+
+Bad lines are reported and skipped, and clocks may say anything.
 """
 
 from datetime import UTC, datetime, timedelta

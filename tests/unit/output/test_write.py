@@ -1,5 +1,6 @@
-"""rendered/ on disk: what is written, what is pruned, what is left alone, and what a kill half-way
-leaves.
+"""The folder rendered/ on disk.
+
+What is written, what is pruned, what is left alone, and what a kill half-way leaves.
 """
 
 import itertools

@@ -1,5 +1,6 @@
-"""What OCM does with a paced Placement, by the exact simulator: items of moves and refuges, in
-every order of writes, for random scores.
+"""What OCM does with a paced Placement, by the exact simulator.
+
+Items of moves and refuges, in every order of writes, for random scores.
 """
 
 from collections.abc import Collection, Iterator, Mapping

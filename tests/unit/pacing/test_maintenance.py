@@ -1,5 +1,6 @@
-"""What open windows mean: which clusters are cordoned and drained, what is frozen, and how far
-drains are.
+"""What open windows mean.
+
+Which clusters are cordoned and drained, what is frozen, and how far drains are.
 """
 
 from typing import Any

@@ -1,5 +1,6 @@
-"""The reconciler's series in the documents are exported; the reference is made of those that
-are.
+"""The reconciler's series in the documents are exported.
+
+The reference is made of those that are.
 """
 
 import re

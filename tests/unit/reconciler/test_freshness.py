@@ -1,5 +1,6 @@
-"""What is said of a scorer's scores and of Placements in its status, and which scores are dead:
-expired for more than a TTL, and nobody there who could renew them.
+"""What is said of a scorer's scores and of Placements in its status, and which scores are dead.
+
+Expired for more than a TTL, and nobody there who could renew them.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
-"""At most one leader at a time, whatever the network does and whatever other clocks say, and what a
-leader writes into the Lease: replicas in virtual time.
+"""At most one leader at a time, by replicas in virtual time.
+
+The network and other clocks may do and say anything. What a leader writes into the Lease is tested
+here, too.
 """
 
 import asyncio

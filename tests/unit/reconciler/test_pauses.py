@@ -1,5 +1,6 @@
-"""How often the reconciler asks a hub or a git server that refuses, and how much it deletes, as
-numbers.
+"""How often the reconciler asks a hub or a git server that refuses, as numbers.
+
+How much it deletes is tested here, too.
 
 The values are written again here: a pause that became three times as long, or a limit that grew,
 fails a test and not only a user.

@@ -1,5 +1,6 @@
-"""Since when a decision is what it is, and when an ApplicationSet is asked to look at it, and when
-never.
+"""When an ApplicationSet is asked to look at its decision, and when never.
+
+It depends on how long the decision is what it is.
 """
 
 from hypothesis import given

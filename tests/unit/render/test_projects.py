@@ -1,5 +1,7 @@
-"""The AppProjects: they allow what is rendered, and nothing else, matched as Argo CD matches
-(app_project_types.go, types.go).
+"""The AppProjects.
+
+They allow what is rendered, and nothing else, matched as Argo CD matches (app_project_types.go,
+types.go).
 """
 
 import json

@@ -1,5 +1,7 @@
-"""rendered/reconciler: arguments that the command line understands, pods that Pod Security
-`restricted` admits, rights and policies.
+"""The folder rendered/reconciler.
+
+Arguments that the command line understands, pods that Pod Security `restricted` admits, rights and
+policies.
 """
 
 import argparse

@@ -1,6 +1,7 @@
-"""Every pod that is rendered fits the strictest usual policies: `restricted` of Kubernetes' Pod
-Security Standards, and the SecurityContextConstraints `restricted-v2` of OpenShift, which assigns
-users.
+"""Every pod that is rendered fits the strictest usual policies.
+
+`restricted` of Kubernetes' Pod Security Standards, and the SecurityContextConstraints
+`restricted-v2` of OpenShift, which assigns users.
 """
 
 from collections.abc import Iterator

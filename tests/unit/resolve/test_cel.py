@@ -1,5 +1,7 @@
-"""CEL of raw Placements: compiled as OCM compiles it, the place inside the YAML string, and silence
-where the engine cannot judge.
+"""CEL of raw Placements.
+
+Compiled as OCM compiles it, the place inside the YAML string, and silence where the engine cannot
+judge.
 
 Aspects covered: agreement with OCM's own compiler on recorded expressions, words, places through
 YAML styles, what is not offered, engine limits, imports only where there is CEL.

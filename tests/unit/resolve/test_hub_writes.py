@@ -1,5 +1,6 @@
-"""The estimate of hub writes that `validate` prints: clusters x scorers / refresh, of what is
-published.
+"""The estimate of hub writes that `validate` prints.
+
+Clusters x scorers / refresh, of what is published.
 """
 
 from pathlib import Path

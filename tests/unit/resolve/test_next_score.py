@@ -1,5 +1,6 @@
-"""What follows from a published score after an edit, against what the agent's functions then
-publish.
+"""What follows from a published score after an edit.
+
+It is compared with what the agent's functions then publish.
 """
 
 from collections.abc import Mapping

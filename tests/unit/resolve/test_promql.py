@@ -1,5 +1,7 @@
-"""PromQL: where it stops to parse, what cannot be parsed safely, which labels results can have, and
-which clauses mix clusters.
+"""PromQL of scorers.
+
+Where it stops to parse, what cannot be parsed safely, which labels results can have, and which
+clauses mix clusters.
 """
 
 import pytest

@@ -1,5 +1,6 @@
-"""Intervals of raw and published scores, against the functions by which the agent maps and
-writes.
+"""Intervals of raw and published scores.
+
+They are compared with the functions by which the agent maps and writes.
 """
 
 import math

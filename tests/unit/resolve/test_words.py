@@ -1,5 +1,6 @@
-"""What people write in a form that is not read: a percentage, `true` in place of an object, PromQL
-in double quotes.
+"""What people write in a form that is not read.
+
+A percentage, `true` in place of an object, PromQL in double quotes.
 """
 
 import pytest

@@ -1,5 +1,6 @@
-"""Access tokens: how long they are kept, how often a token server is asked, and what is accepted of
-it.
+"""Access tokens.
+
+How long they are kept, how often a token server is asked, and what is accepted of it.
 """
 
 import asyncio

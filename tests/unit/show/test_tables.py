@@ -1,5 +1,6 @@
-"""Tables and findings in a terminal: long texts continue below their column; a pipe gets whole
-lines.
+"""Tables and findings in a terminal.
+
+Long texts continue below their column; a pipe gets whole lines.
 """
 
 import io

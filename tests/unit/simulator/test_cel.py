@@ -1,5 +1,6 @@
-"""CEL against the answers of OCM's own environment (cel-go with Kubernetes' and OCM's libraries),
-and the limits.
+"""CEL against the answers of OCM's own environment, and the limits.
+
+That environment is cel-go with Kubernetes' and OCM's libraries.
 
 cel.json.gz holds clusters, scores, the view CEL has of each cluster, and for hundreds of
 expressions what Go said of each cluster: true, false, error or "not a bool", or that the compiler

@@ -1,5 +1,6 @@
-"""CEL expressions near the limits: which are answered, which are refused, and what the message
-says.
+"""CEL expressions near the limits.
+
+Which are answered, which are refused, and what the message says.
 """
 
 from datetime import UTC, datetime

@@ -1,5 +1,7 @@
-"""The simulator against the verdicts of OCM's own scheduler and controller, field by field; and
-against its Schedule() on random hubs: CEL, taints with times, resources, mistakes of all kinds.
+"""The simulator against the verdicts of OCM's own scheduler and controller, field by field.
+
+On random hubs it is compared with OCM's Schedule(): CEL, taints with times, resources, mistakes of
+all kinds.
 
 Compared as tests/data/oracle/placement/README.md says: filters as sets, prioritizers as a multiset,
 everything else exactly. Not comparable, because Go's map order decides there: the order of clusters

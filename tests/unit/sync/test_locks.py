@@ -1,5 +1,7 @@
-"""Laws of locks: what is admitted adds no error, whatever a page says reads back, and any bytes are
-fields or a reason.
+"""Laws of locks.
+
+What is admitted adds no error, whatever a page says reads back, and any bytes are fields or a
+reason.
 """
 
 import json

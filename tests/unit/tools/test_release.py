@@ -1,5 +1,6 @@
-"""Releases: schemas, notes, metadata, the bill of materials, and what the Containerfiles have in
-common.
+"""Releases.
+
+Schemas, notes, metadata, the bill of materials, and what the Containerfiles have in common.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""The documentation site: every page is in the navigation once, and links lead out of docs/ to the
-source.
+"""The documentation site.
+
+Every page is in the navigation once, and links lead out of docs/ to the source.
 
 `make site` builds it, and fails for broken links. CI runs it.
 """

@@ -1,5 +1,6 @@
-"""The list of the hub scorer's clusters: what is written is read again, and nothing else is
-accepted.
+"""The list of the hub scorer's clusters.
+
+What is written is read again, and nothing else is accepted.
 """
 
 import pytest

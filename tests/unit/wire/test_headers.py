@@ -1,5 +1,6 @@
-"""Headers that a metric source adds to requests: which names and values HTTP and the agent
-allow.
+"""Headers that a metric source adds to requests.
+
+Which names and values HTTP and the agent allow.
 """
 
 import pytest

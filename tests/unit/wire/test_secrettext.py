@@ -1,5 +1,6 @@
-"""Secrets as people keep them: what is removed at the ends, and what is refused without being
-repeated.
+"""Secrets as people keep them.
+
+What is removed at the ends, and what is refused without being repeated.
 """
 
 import pytest

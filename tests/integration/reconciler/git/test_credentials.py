@@ -1,5 +1,6 @@
-"""Credentials of a mounted Secret: they reach the server that they are meant for, and are seen
-nowhere else.
+"""Credentials of a mounted Secret.
+
+They reach the server that they are meant for, and are seen nowhere else.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""An application that moves back and forth: the metric, the Events, and what the condition of the
-scorer says.
+"""An application that moves back and forth.
+
+The metric, the Events, and what the condition of the scorer says.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""The journal on real git repositories: what a record says, and that nothing is lost or written
-twice.
+"""The journal on real git repositories.
+
+What a record says, and that nothing is lost or written twice.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""An ApplicationSet, its Placement, decision and Applications in an `ObjectHub`, as Argo CD and OCM
-write them.
+"""An ApplicationSet, its Placement, decision and Applications in an `ObjectHub`.
+
+They are as Argo CD and OCM write them.
 """
 
 import time

@@ -1,5 +1,6 @@
-"""The controller over informers of an API server: what it deletes and when, what it reports while
-copies wait, and how a new leader starts.
+"""The controller over informers of an API server.
+
+What it deletes and when, what it reports while copies wait, and how a new leader starts.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""A removal against an API server on which somebody else writes between any two requests, and which
-may be the last thing that we do.
+"""A removal against an API server on which somebody else writes between any two requests.
+
+It may be the last thing that we do.
 """
 
 import asyncio

@@ -1,5 +1,7 @@
-"""An old copy whose move is verified goes only when the ledger of the API server says that exactly
-its move has passed, whatever the leader remembers.
+"""When an old copy whose move is verified may go.
+
+The ledger of the API server must say that exactly its move has passed, whatever the leader
+remembers.
 """
 
 import asyncio

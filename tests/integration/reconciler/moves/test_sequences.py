@@ -1,5 +1,6 @@
-"""Any sequence of decisions, health, looks of Argo CD, attempts and crashes: what is deleted was
-rightly deleted at that moment.
+"""Any sequence of decisions, health, looks of Argo CD, attempts and crashes.
+
+What is deleted was rightly deleted at that moment.
 
 The informers are taken to be as wrong as they can be: every attempt is for a copy that they wrongly
 say may go.

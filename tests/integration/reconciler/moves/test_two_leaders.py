@@ -1,5 +1,6 @@
-"""Two replicas that both believe to lead, for example because the first one was frozen: whatever
-the order of their requests, the last copy stays.
+"""Two replicas that both believe to lead, for example because the first one was frozen.
+
+Whatever the order of their requests, the last copy stays.
 
 Nothing is fenced here but by the API server: both replicas have a claim on the Lease that never
 ends.

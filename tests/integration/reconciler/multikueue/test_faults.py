@@ -1,5 +1,6 @@
-"""The order of clusters for Kueue while processes die, two of them lead, and watches are behind: no
-job that runs is lost, and the list ends as the scores say.
+"""The order of clusters for Kueue while processes die, two of them lead, and watches are behind.
+
+No job that runs is lost, and the list ends as the scores say.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""The order of clusters for Kueue, written in virtual time: jobs follow the scores, and no job that
-runs is lost.
+"""The order of clusters for Kueue, written in virtual time.
+
+Jobs follow the scores, and no job that runs is lost.
 """
 
 import asyncio

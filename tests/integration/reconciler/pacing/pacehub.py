@@ -1,5 +1,7 @@
-"""A hub with paced Placements: an API server whose decisions are those of the simulator, at once
-after every write, as OCM's are. It checks the laws of paced moves at each write.
+"""A hub with paced Placements.
+
+An API server whose decisions are those of the simulator, at once after every write, as OCM's are.
+It checks the laws of paced moves at each write.
 """
 
 from collections import Counter

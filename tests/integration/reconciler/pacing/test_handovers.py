@@ -1,6 +1,7 @@
-"""When a paced move ends: the ApplicationSets that follow it have a good copy on the new cluster,
-and those whose moves the reconciler completes have none on the old one. Until then it counts
-against the pace.
+"""When a paced move ends.
+
+The ApplicationSets that follow it have a good copy on the new cluster, and those whose moves the
+reconciler completes have none on the old one. Until then it counts against the pace.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Paced moves by the reconciler, over the simulator's OCM in virtual time: the pace holds whatever
-process dies or is frozen when, and every move that began comes to its end.
+"""Paced moves by the reconciler, over the simulator's OCM in virtual time.
+
+The pace holds whatever process dies or is frozen when, and every move that began comes to its end.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Verified moves by the reconciler, as whole stories in virtual time: OCM is the simulator, Argo CD
-makes copies, and agents publish how the application does.
+"""Verified moves by the reconciler, as whole stories in virtual time.
+
+OCM is the simulator, Argo CD makes copies, and agents publish how the application does.
 """
 
 import asyncio

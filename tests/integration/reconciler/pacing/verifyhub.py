@@ -1,5 +1,7 @@
-"""A hub with paced Placements whose moves are verified: an Argo CD that makes copies, agents that
-publish how the application does on each cluster, and the laws of verified moves at each write.
+"""A hub with paced Placements whose moves are verified.
+
+An Argo CD that makes copies, agents that publish how the application does on each cluster, and the
+laws of verified moves at each write.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""A hub, a fleet repository over HTTP, pages of scoring APIs, optionally a forge, and a leader
-that proposes.
+"""A hub and a leader that proposes.
+
+There are a fleet repository over HTTP, pages of scoring APIs, and optionally a forge.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""The controller over informers of an API server: when it refreshes an ApplicationSet, and what it
-does when the hub refuses.
+"""The controller over informers of an API server.
+
+When it refreshes an ApplicationSet, and what it does when the hub refuses.
 """
 
 import asyncio

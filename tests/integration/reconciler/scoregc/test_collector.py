@@ -1,5 +1,6 @@
-"""Score garbage collection against an API server over HTTP: which scores it deletes, and what it
-reads again before each deletion.
+"""Score garbage collection against an API server over HTTP.
+
+Which scores it deletes, and what it reads again before each deletion.
 """
 
 from collections.abc import AsyncIterator, Callable

@@ -1,5 +1,6 @@
-"""The scorer controller against an API server over HTTP: what it writes, and how it copes with
-faults.
+"""The scorer controller against an API server over HTTP.
+
+What it writes, and how it copes with faults.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""The reconciler where another program owns the CRDs: the API server drops conditions, and a scorer
-by query has no object.
+"""The reconciler where another program owns the CRDs.
+
+The API server drops conditions, and a scorer by query has no object.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Probes of scoring APIs that fail in each way or do not answer: each is judged right, down to the
-reason of the condition, and nobody waits for those that hang.
+"""Probes of scoring APIs that fail in each way or do not answer.
+
+Each is judged right, down to the reason of the condition, and nobody waits for those that hang.
 """
 
 import asyncio

@@ -1,5 +1,7 @@
-"""Where the reconciler takes scorers from: a rendered list that Argo CD applies piece by piece, and
-that may be missing, half applied or broken.
+"""Where the reconciler takes scorers from.
+
+A rendered list that Argo CD applies piece by piece, and that may be missing, half applied or
+broken.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""The reconciler where upstream's controller and agents deliver: it reads the same list, and leaves
-the status of DynamicScorers to that controller.
+"""The reconciler where upstream's controller and agents deliver.
+
+It reads the same list, and leaves the status of DynamicScorers to that controller.
 """
 
 import asyncio

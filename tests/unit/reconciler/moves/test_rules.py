@@ -1,5 +1,6 @@
-"""Which copy is deleted, what the others wait for, which is never deleted, and when a decision is
-whole.
+"""Which copy is deleted, and which is never deleted.
+
+What the others wait for, and when a decision is whole.
 """
 
 import json

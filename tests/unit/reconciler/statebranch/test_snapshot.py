@@ -1,5 +1,6 @@
-"""Rounding makes a snapshot change less often, and never changes what was fresh when it was
-observed.
+"""Rounding makes a snapshot change less often.
+
+It never changes what was fresh when it was observed.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -1,5 +1,6 @@
-"""Where values are written: paths, missing paths, and characters inside of strings of every
-style.
+"""Where values are written.
+
+Paths, missing paths, and characters inside of strings of every style.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""DSF316: expressions of Placements that fail on clusters of the inventory, as the simulator's
-engine runs them. A cluster on which one fails is dropped, and OCM reports nothing.
+"""DSF316, as the simulator's engine runs expressions of Placements on clusters of the inventory.
+
+A cluster on which one fails is dropped, and OCM reports nothing.
 """
 
 import json

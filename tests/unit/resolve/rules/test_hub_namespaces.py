@@ -1,5 +1,6 @@
-"""Names that would put rights of the fleet into a namespace of the platform: of clusters,
-Placements and the hub namespace.
+"""Names that would put rights of the fleet into a namespace of the platform.
+
+Of clusters, Placements and the hub namespace.
 """
 
 import pytest

@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - findings as they are printed
-"""Every check: content with what the renderer renders, and what it says of each thing that can be
-wrong.
+"""Every check of `doctor`.
+
+It is content with what the renderer renders, and says of each thing that can be wrong what it is.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""Which scores are known after a change of scorers, and between which bounds those are that are
-not.
+"""Which scores are known after a change of scorers.
+
+Between which bounds those are that are not is tested here, too.
 """
 
 from datetime import timedelta

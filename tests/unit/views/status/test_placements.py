@@ -1,5 +1,7 @@
-"""Placements: decision, next decision and flips; and their applications: where they are, and what a
-copy waits for.
+"""Placements and their applications.
+
+Decision, next decision and flips of a Placement; where its applications are, and what a copy waits
+for.
 """
 
 from typing import Any

@@ -1,5 +1,6 @@
-"""Scorers by clusters: the state of every cell, whether the scorer should run there, and what a
-scorer's row sums up.
+"""Scorers by clusters.
+
+The state of every cell, whether the scorer should run there, and what a scorer's row sums up.
 """
 
 from datetime import timedelta

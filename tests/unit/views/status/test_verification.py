@@ -1,5 +1,6 @@
-"""Moves that are verified, clusters that are held, and a fleet that stopped itself, as people see
-them.
+"""Verified moves as people see them.
+
+Moves that are verified, clusters that are held, and a fleet that stopped itself.
 """
 
 from typing import Any
