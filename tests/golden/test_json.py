@@ -33,11 +33,11 @@ from tests.integration.preview.gitfleet import (
 from tests.integration.preview.test_maintenance import maintenance
 from tests.integration.sync.conftest import CLUSTER, SETTINGS, Repository
 from tests.integration.sync.test_sync import page
-from tests.support.apiserver import serving
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import fleet, hub_with
 from tests.support.metricstore import FakeMetricStore
 from tests.support.pageserver import ConfigPageServer, says
+from tests.support.served import serving
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
 EXPECTED = Path(__file__).parent / "json"

@@ -19,7 +19,8 @@ from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 from tests.support.agent.hub import UPSTREAM
-from tests.support.apiserver import FakeApiServer, serving
+from tests.support.apiserver import FakeApiServer
+from tests.support.served import serving_on_wire
 
 pytestmark = pytest.mark.family("kubernetes", "ocm")
 
@@ -326,7 +327,7 @@ def test_it_does_what_a_real_one_does(
         f"/apis/{SCORE_API_VERSION}/addonplacementscores": [],
     }
     fake = FakeApiServer(serves=known, namespaces=(NAMESPACE,), live=True)
-    with serving(fake), Server(fake.kubeconfig(tmp_path / "kubeconfig")) as server:
+    with serving_on_wire(fake), Server(fake.kubeconfig(tmp_path / "kubeconfig")) as server:
         imitated = list(story(server))
     with Server(kubeconfig) as server:
         assert imitated == list(story(server))

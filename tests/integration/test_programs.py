@@ -19,8 +19,8 @@ from gitops_dsf import __version__
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.errors import UsageError
 from tests.support import hubobjects
-from tests.support.apiserver import serving
 from tests.support.commandline import gitops_dsf, output_of, program
+from tests.support.served import serving_on_wire
 
 pytestmark = pytest.mark.real_time  # a verb is a process
 
@@ -172,7 +172,7 @@ def test_verbs_with_extras(fleet: Path) -> None:
         "status --context hub --kubeconfig ../kubeconfig": (0, "clusters"),
         "backtest --prometheus http://127.0.0.1:1": (1, "127.0.0.1:1"),
     }
-    with serving(hubobjects.hub_with(hubobjects.fleet(now=datetime.now(UTC)))) as hub:
+    with serving_on_wire(hubobjects.hub_with(hubobjects.fleet(now=datetime.now(UTC)))) as hub:
         hub.kubeconfig(fleet.parent / "kubeconfig")
         ended = endings(Path(sys.executable), list(expected), folder=fleet)
     for command, (code, said) in expected.items():

@@ -8,10 +8,8 @@ tests/hub/test_api_server.py checks it against a real API server.
 
 import asyncio
 import copy
-import threading
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from functools import lru_cache
@@ -146,7 +144,7 @@ class _Watch:
 
 
 class FakeApiServer(HttpFake):
-    """`async with ApiServer() as server: server.url`; `serving` is for callers that block.
+    """`async with FakeApiServer() as server: server.url`; `served` is for commands, which block.
 
     Without ``serves`` it has every API. With it, it serves these collections, such as
     `/apis/apps/v1/deployments`, with their objects, and tells so in its discovery.
@@ -165,6 +163,8 @@ class FakeApiServer(HttpFake):
         super().__init__(self.answer, **transport)
         self.objects: dict[Key, Object] = {}
         self.version = 100
+        self.address = ""
+        """Its URL while it is in memory for commands."""
         self.served: set[str] = set()
         self.limited = serves is not None
         """To the collections in `served`."""
@@ -220,6 +220,10 @@ class FakeApiServer(HttpFake):
         self._log = deque[_Change](maxlen=LOGGED)
         for collection, items in (serves or {}).items():
             self.serve(collection, *items)
+
+    @property
+    def url(self) -> str:
+        return self.address or super().url
 
     def serve(self, collection: str, *items: Object) -> None:
         """From now on this collection, with these objects."""
@@ -556,22 +560,6 @@ def event_of(before: Object | None, after: Object | None, selector: str) -> str:
 def at_version(item: Object, version: int) -> Object:
     """The object of the event that it was deleted: with the version of the deletion."""
     return {**item, "metadata": {**item["metadata"], "resourceVersion": str(version)}}
-
-
-@contextmanager
-def serving(server: FakeApiServer) -> Iterator[FakeApiServer]:
-    """Serves from a thread until the block ends."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    try:
-        asyncio.run_coroutine_threadsafe(server.start(), loop).result()
-        yield server
-    finally:
-        asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 @lru_cache(maxsize=16)

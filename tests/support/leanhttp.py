@@ -5,7 +5,7 @@ not the wire does without them.
 """
 
 from abc import abstractmethod
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
@@ -101,6 +101,12 @@ class LeanResponse:
         elif self._content:
             yield self._content
 
+    def iter_raw(self) -> Iterator[bytes]:
+        """For clients that block. They read no stream."""
+        assert isinstance(self._content, bytes)
+        if self._content:
+            yield self._content
+
     async def aclose(self) -> None:
         if isinstance(self._content, LeanStream):
             await self._content.aclose()
@@ -111,7 +117,7 @@ class LeanRequest:
 
     def __init__(
         self,
-        client: httpx.AsyncClient,
+        client: httpx.AsyncClient | httpx.Client,
         method: str,
         url: str,
         *,
@@ -134,10 +140,16 @@ class LeanRequest:
     async def asked(self, *, at: float) -> LeanSeen:
         """The request as a server sees it."""
         body = self._content
-        if body is None:
-            body = b""
-        elif not isinstance(body, bytes):
-            body = b"".join([piece async for piece in body])
+        if body is None or isinstance(body, bytes):
+            return self.asked_at_once(at=at)
+        return self._seen(b"".join([piece async for piece in body]), at=at)
+
+    def asked_at_once(self, *, at: float) -> LeanSeen:
+        """The same for content that needs no event loop."""
+        assert self._content is None or isinstance(self._content, bytes)
+        return self._seen(self._content or b"", at=at)
+
+    def _seen(self, body: bytes, *, at: float) -> LeanSeen:
         query = self._query
         if self._params:
             # A server that reads a query does not see parameters without a value.
@@ -154,6 +166,12 @@ async def tell_sending(trace: Trace | None) -> None:
         await trace("http11.send_request_body.started", {})
 
 
+def tell_sent(trace: Trace | None) -> None:
+    """Traces what httpcore traces when a client that blocks has sent a request."""
+    if trace is not None:
+        trace("http11.send_request_body.complete", {})
+
+
 def in_lower_case(headers: Mapping[str, str]) -> dict[str, str]:
     """Headers with their names in lower case."""
     return {name.lower(): value for name, value in headers.items()}
@@ -167,7 +185,7 @@ def _url_parts(url: str) -> tuple[str, str, dict[str, str]]:
     return parts.hostname or "", unquote(parts.path) or "/", query
 
 
-def _own_headers(client: httpx.AsyncClient) -> dict[str, str]:
+def _own_headers(client: httpx.AsyncClient | httpx.Client) -> dict[str, str]:
     """The headers of a client, with names in lower case. They are kept with the client."""
     kept: dict[str, str] | None = client.__dict__.get("lean_headers")
     if kept is None:

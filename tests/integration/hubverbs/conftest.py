@@ -1,4 +1,4 @@
-"""status and doctor as people run them, against an API server on 127.0.0.1."""
+"""status and doctor as people run them, against an API server of tests."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.apiserver import FakeApiServer, serving
+from tests.support.apiserver import FakeApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import Object, fleet, hub_with
+from tests.support.served import serving
 
 Serve = Callable[..., FakeApiServer]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -17,8 +17,9 @@ from gitops_dsf.hubreader.hub import HubClient, whole
 from gitops_dsf.views.doctor.examine import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.agent.http import Answer, PeerFault, RecordedRequest
-from tests.support.apiserver import FakeApiServer, serving
+from tests.support.apiserver import FakeApiServer
 from tests.support.hubobjects import ARGOCD, PATHS, by_path, cluster, fleet, global_set, meta
+from tests.support.served import serving
 
 SECRETS = "/api/v1/secrets"
 COLLECTIONS = (

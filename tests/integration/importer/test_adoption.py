@@ -7,9 +7,10 @@ import pytest
 
 from tests.hub.controlplane.gitrepository import git
 from tests.support import adoption
-from tests.support.apiserver import FakeApiServer, serving
+from tests.support.apiserver import FakeApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import cluster_set, managed_cluster, printed
+from tests.support.served import serving
 
 DECLARED = "spec.externalScores declares site-preference/preference, which 1 cluster has"
 OCM = "cluster.open-cluster-management.io"

@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from gitops_dsf.cli.scaffold import scaffold
-from tests.support.apiserver import FakeApiServer, serving
+from tests.support.apiserver import FakeApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import managed_cluster
+from tests.support.served import serving
 
 CLUSTERS = "/apis/cluster.open-cluster-management.io"
 DEPLOYMENTS = "/apis/apps/v1/deployments"

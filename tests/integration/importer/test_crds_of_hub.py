@@ -10,9 +10,10 @@ import yaml
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.schema.crd import crds
 from tests.support import upstream
-from tests.support.apiserver import FakeApiServer, serving
+from tests.support.apiserver import FakeApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import managed_cluster
+from tests.support.served import serving
 
 CLUSTERS = "/apis/cluster.open-cluster-management.io"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

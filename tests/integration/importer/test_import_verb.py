@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
-from tests.support.apiserver import FakeApiServer, serving
+from tests.support.apiserver import FakeApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import cluster_set, dynamic_scorer, managed_cluster, printed
+from tests.support.served import serving
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
-from tests.support.apiserver import KINDS, FakeApiServer, serving
+from tests.support.apiserver import KINDS, FakeApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import by_path, fleet
+from tests.support.served import serving
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Serve = Callable[..., FakeApiServer]

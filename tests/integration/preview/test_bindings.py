@@ -15,9 +15,9 @@ from tests.integration.preview.gitfleet import (
     snapshot,
 )
 from tests.support import hubobjects
-from tests.support.apiserver import serving
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import Object, cluster, hub_with
+from tests.support.served import serving
 
 OCM = "cluster.open-cluster-management.io"
 HUB_SET = hubobjects.of(

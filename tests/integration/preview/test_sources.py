@@ -19,8 +19,9 @@ from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from tests.integration.preview.gitfleet import SET, GitFleet, Run, application, save, snapshot
 from tests.support import hubobjects
 from tests.support.agent.hub import HAS_SCORES
-from tests.support.apiserver import FakeApiServer, serving
+from tests.support.apiserver import FakeApiServer
 from tests.support.hubobjects import Object, cluster, decision, hub_with
+from tests.support.served import serving
 
 GROUP = "/apis/cluster.open-cluster-management.io"
 VALUES = {"eu-1": 90, "eu-2": 60, "us-1": 20}

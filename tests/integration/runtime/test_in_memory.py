@@ -1,19 +1,24 @@
-"""A server in memory is as good as one on a socket, for the client of the API server."""
+"""A server in memory is as good as one on a socket, for both clients of the API server."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 from typing import Any
 
 import pytest
 
+from dsf_runtime.access import Access
+from dsf_runtime.apierrors import ApiError
 from dsf_runtime.apiserver import WatchEvent
+from dsf_runtime.blocking import BlockingApiServer
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.support import virtual_time
 from tests.support.agent.http import PeerFault, RecordedRequest, SentReply, Stream, chunk
-from tests.support.apiserver import HANG, TOKEN, failure
+from tests.support.apiserver import HANG, TOKEN, FakeApiServer, failure
 from tests.support.objecthub import ObjectHub
+from tests.support.served import serving, serving_on_wire
 from tests.support.waiting import until
+from tests.support.withouttls import PLAIN
 
 MAPS = "/api/v1/namespaces/ours/configmaps"
 Outcome = list[object]
@@ -267,6 +272,104 @@ async def history(scenario: Scenario, *, on_wire: bool) -> str:
 def request(seen: RecordedRequest) -> object:
     headers = {name: seen.headers.get(name) for name in HEADERS}
     return seen.method, seen.path, sorted(seen.query.items()), headers, seen.body
+
+
+def done(work: Callable[[], object]) -> object:
+    """What a command gets."""
+    try:
+        return work()
+    except ApiError as error:
+        return str(error), error.status, error.kind, error.retry_after
+
+
+def commands_on_objects(hub: FakeApiServer, api: BlockingApiServer) -> Outcome:
+    def put(name: str, *, version: str) -> bytes:
+        item = {"metadata": {"name": name, "resourceVersion": version}, "data": {"ü": "☃"}}
+        return api.request("PUT", f"{MAPS}/{name}", params={}, body=item)
+
+    hub.put("configmaps", "a", namespace="ours", data={})
+    return [
+        done(lambda: api.get(f"{MAPS}/a")),
+        done(lambda: api.get(f"{MAPS}/none")),
+        done(lambda: api.request("POST", MAPS, params={}, body={"metadata": {"name": "b c"}})),
+        done(lambda: api.get(f"{MAPS}/b%20c")),
+        done(lambda: put("a", version="1")),
+        done(lambda: put("a", version="101")),
+        done(lambda: api.request("DELETE", f"{MAPS}/a", params={"dryRun": "All"}, body=None)),
+        hub.writes,
+    ]
+
+
+def commands_on_lists(hub: FakeApiServer, api: BlockingApiServer) -> Outcome:
+    for number in range(7):
+        hub.put("configmaps", f"m{number}", namespace="ours", metadata={"labels": {"of": "us"}})
+    hub.page = 3
+    pages = list(api.pages(MAPS))
+    hub.expired = 1
+    return [
+        pages,
+        list(api.pages(MAPS, labelSelector="of=them")),
+        done(lambda: list(api.pages(MAPS))),
+    ]
+
+
+def commands_that_are_refused(hub: FakeApiServer, api: BlockingApiServer) -> Outcome:
+    answers: list[SentReply | PeerFault] = [
+        failure(503, "try later"),
+        SentReply(status=429, headers={"Retry-After": "17"}),
+        SentReply(status=302, headers={"Location": "http://elsewhere.example.org/"}),
+        SentReply(status=500, body=b"<html>a proxy</html>"),
+        SentReply(headers={"Content-Encoding": "gzip"}, body=b"..."),
+        SentReply(body=b""),
+        SentReply(status=204),
+        # A command reads once more.
+        PeerFault(),
+        PeerFault(),
+    ]
+    hub.before = lambda _seen: answers.pop(0)
+    return [done(lambda: api.get(f"{MAPS}/a")) for _ in range(len(answers) - 1)]
+
+
+def commands_with_an_old_token(hub: FakeApiServer, api: BlockingApiServer) -> Outcome:
+    return [done(lambda: list(api.pages(MAPS))), done(lambda: api.get(f"{MAPS}/a"))]
+
+
+Serving = Callable[[FakeApiServer], AbstractContextManager[FakeApiServer]]
+Command = Callable[[FakeApiServer, BlockingApiServer], Outcome]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        commands_on_objects,
+        commands_on_lists,
+        commands_that_are_refused,
+        commands_with_an_old_token,
+    ],
+    ids=lambda command: command.__name__,
+)
+def test_a_command_cannot_tell_the_difference(command: Command) -> None:
+    on_wire = commanded(command, serving_on_wire)
+    assert commanded(command, serving) == on_wire
+
+
+def commanded(command: Command, served: Serving) -> str:
+    """What comes of it, the same after the server went, and the requests as the server saw them."""
+    hub = FakeApiServer()
+    hub.clock = None
+    token = NewToken() if command is commands_with_an_old_token else lambda: TOKEN
+    with served(hub):
+        url = hub.url
+
+        def load() -> Access:
+            return Access(host=url, trust=PLAIN, authorization=f"Bearer {token()}")
+
+        with BlockingApiServer(load=load, user_agent="test", timeout_seconds=20) as api:
+            outcome = command(hub, api)
+        api = BlockingApiServer(load=load, user_agent="test", timeout_seconds=20)
+    with api:
+        gone = done(lambda: api.get(MAPS))
+    return repr((outcome, gone, [request(one) for one in hub.seen])).replace(url, "SERVER")
 
 
 async def test_a_server_in_memory_raises_what_its_handler_raised() -> None:
