@@ -102,7 +102,7 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     decided: tuple[str, ...] | None
     """Clusters of its PlacementDecisions; None if they could not be read."""
     next: tuple[str, ...] | None
-    """The present decision of the simulator; None if it is unknown."""
+    """The clusters that OCM would decide for now; None if they are unknown."""
     reconciled: bool = field(name="settled")
     """Whether OCM would not change its decision."""
     note: Worded[PlacementNote] | None
