@@ -17,8 +17,8 @@ from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.page import FetchedPage, PageFault
 from gitops_dsf.sync.requests import PageRequest
 from tests.support.agent.certificates import Authority
-from tests.support.agent.http import Fault as Silence
 from tests.support.agent.http import HttpFake, SentReply
+from tests.support.agent.http import PeerFault as Silence
 from tests.support.pageserver import Answer, ConfigPageServer
 from tests.support.typed import scorer
 
