@@ -24,8 +24,7 @@ def reason_text(reason: DecisionReason) -> str:
     """The sentence of a reason."""
     clauses = [_cause(reason)]
     if reason.planned:
-        planned = names_text(reason.planned)
-        clauses.append(f"{planned} is where the reconciler planned that it goes")
+        clauses.append(f"the reconciler planned to move it to {names_text(reason.planned)}")
     for followed in reason.followed:
         clauses.append(f"{followed.application_set} follows {followed.placement} now")
     return "; ".join(clauses)
