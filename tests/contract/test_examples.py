@@ -72,9 +72,9 @@ def test_every_sample_is_listed_and_complete() -> None:
         assert f"({name}/README.md)" in index
 
 
-def test_their_own_tests_pass() -> None:
+def test_their_own_tests_pass(warm_programs: Path) -> None:
     """All in one run."""
-    done = run_project_tests(SCORERS, "-v", "-W", "error")
+    done = run_project_tests(SCORERS, "-v", "-W", "error", programs=warm_programs)
     assert done.returncode == 0, done.stdout
     passed = Counter(re.findall(r"^(\w+)/test_\w+\.py::.* PASSED", done.stdout, re.MULTILINE))
     assert {name: passed[name] >= 3 for name in NAMES} == dict.fromkeys(NAMES, True), done.stdout

@@ -169,7 +169,7 @@ def test_the_page_of_a_scoring_api_leads_to_one_that_agents_can_use(
     for block in blocks(page, "python"):
         (project / block.title).write_text(block.text, encoding="utf-8")
     ((_command, expected),) = pytest_session
-    tests = run_project_tests(project, "-q", f"--rootdir={project}")
+    tests = run_project_tests(project, "-q", f"--rootdir={project}", programs=warm_programs)
     shown(tests.stdout.splitlines(), expected, "pytest -q")
     ((command, expected),) = check
     with serving("scorer:app", project, programs=warm_programs) as served:

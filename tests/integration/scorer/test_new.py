@@ -55,8 +55,8 @@ def test_its_metric_source_is_the_one_of_the_readme_and_of_init(project: Path) -
         assert named <= hosts, page
 
 
-def test_its_own_test_passes(project: Path) -> None:
-    done = run_project_tests(project, "-q")
+def test_its_own_test_passes(project: Path, warm_programs: Path) -> None:
+    done = run_project_tests(project, "-q", programs=warm_programs)
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
 

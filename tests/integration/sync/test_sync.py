@@ -6,8 +6,6 @@ What is accepted, what is refused and why, and that nothing else changes.
 import json
 import re
 import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -626,14 +624,13 @@ LONG = {
 }
 
 
-def verb(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return program(sys.executable, "-m", "gitops_dsf", *arguments, cwd=root)
-
-
-def test_a_query_that_would_crash_the_parser_is_a_finding(repository: Repository) -> None:
+def test_a_query_that_would_crash_the_parser_is_a_finding(
+    repository: Repository, warm_programs: Path
+) -> None:
+    """In a process, which a crash ends."""
     for name, query in DEEP.items():
         written(repository, query, name=name.replace(" ", "-"))
-    done = verb(repository.root, "validate")
+    done = program(warm_programs / "gitops-dsf", "validate", cwd=repository.root)
     assert done.returncode == 1, done.stdout + done.stderr
     found = re.findall(r"^scorers/(\S+)\.yaml:.*DSF109: PromQL: ", done.stdout, re.MULTILINE)
     assert set(found) == {name.replace(" ", "-") for name in DEEP}

@@ -21,10 +21,13 @@ def sample(value: str, **labels: str) -> dict[str, Any]:
     return {"metric": labels, "values": [[1_700_000_000, value], [1_700_000_060, value]]}
 
 
-def test_the_first_example_passes_the_test_in_the_guide(tmp_path: Path) -> None:
+def test_the_first_example_passes_the_test_in_the_guide(
+    tmp_path: Path, warm_programs: Path
+) -> None:
     for name in ("scorer.py", "test_scorer.py"):
         (tmp_path / name).write_text(BLOCKS[name])
-    done = run_project_tests(tmp_path, "-q", "-W", "error", f"--rootdir={tmp_path}")
+    options = ("-q", "-W", "error", f"--rootdir={tmp_path}")
+    done = run_project_tests(tmp_path, *options, programs=warm_programs)
     assert "1 passed" in done.stdout, done.stdout
 
 
