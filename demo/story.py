@@ -260,7 +260,9 @@ class Story:
         self._await_move("the change of the scorer")
         # The scores may have changed since the preview; then the story does not claim it.
         if self._was_previewed():
-            self._narrator.paragraph("That is the move that the preview told before the merge.")
+            self._narrator.paragraph(
+                "That is the move that the preview announced before the merge."
+            )
         self._watch(self._stage.pace.watch)
 
     def _peak(self) -> None:

@@ -80,7 +80,7 @@ class OrderChange:
             case OrderCause.OVERTOOK:
                 return f"{self.cluster} leads {self.other} by {self.lead:.1f} points"
             case OrderCause.RESTORED:
-                return "somebody else changed the list, and it is set right"
+                return "somebody else changed the list, and the reconciler restores it"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -143,7 +143,7 @@ def _state_texts(assessment: Assessment) -> Iterator[str]:
     if assessment.expired:
         yield f"expired or empty on {named(assessment.expired)}"
     if assessment.endless:
-        yield f"without validUntil, so that OCM counts it for ever, on {named(assessment.endless)}"
+        yield f"without validUntil, so that OCM counts it forever, on {named(assessment.endless)}"
     if assessment.missing:
         yield f"missing on {named(assessment.missing)}"
     if assessment.waiting:

@@ -63,8 +63,8 @@ class OrderReport:
             self._context.events.record(
                 claim.reference,
                 "MultiKueueConfigEdited",
-                f"somebody else changed spec.clusters of MultiKueueConfig {config}, which the"
-                f" reconciler writes; it is set right",
+                f"somebody else changed spec.clusters of MultiKueueConfig {config}; the reconciler"
+                " restores the list, because it alone writes it",
                 warning=True,
             )
 

@@ -37,5 +37,5 @@ def order_note_text(note: OrderNote) -> str:
         case OrderProblem.FOR_ANOTHER:
             return f"it is ordered by Placement {note.ordered_for or 'of an unknown name'}"
         case OrderProblem.EDITED:
-            return "somebody else changed the list, and the reconciler will set it right"
+            return "somebody else changed the list, and the reconciler will restore it"
     assert_never(note.problem)

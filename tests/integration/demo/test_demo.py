@@ -97,7 +97,9 @@ def test_the_preview_of_the_pull_request_tells_the_move_and_it_comes_true(told: 
     assert "guestbook would move from eu-west-1 to eu-north-1." in " ".join(preview.split())
     by_commit = told.history["moves"][1]
     assert (by_commit["origin"], by_commit["target"]) == (["eu-west-1"], ["eu-north-1"])
-    assert "That is the move that the preview told before the merge." in " ".join(merged.split())
+    assert "That is the move that the preview announced before the merge." in " ".join(
+        merged.split()
+    )
 
 
 def test_it_begins_with_a_query_and_without_a_scoring_api(told: Told) -> None:

@@ -153,7 +153,7 @@ async def test_a_score_without_an_end_is_endless_and_never_fresh(
         await leader.once()
         assert states(await status(hub)) == {"c1": "fresh", "c2": "endless"}
         words = (
-            "fresh on 1 cluster; without validUntil, so that OCM counts it for ever, on 1"
+            "fresh on 1 cluster; without validUntil, so that OCM counts it forever, on 1"
             " cluster (c2)"
         )
         assert hub.condition("cpu") == ("False", "NoExpiry", words)

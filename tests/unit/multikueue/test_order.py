@@ -120,7 +120,7 @@ def test_a_cluster_whose_scores_expired_holds_its_place() -> None:
 def test_what_somebody_else_wrote_is_set_right_when_it_is_time() -> None:
     assert outcome(shown="c b a", last_written=("a", "b", "c")) == (
         "a b c",
-        ["somebody else changed the list, and it is set right"],
+        ["somebody else changed the list, and the reconciler restores it"],
     )
     assert outcome(shown="c b a", last_written=("a", "b", "c"), ordered_at=990.0) == ("c b a", [])
 

@@ -294,8 +294,8 @@ async def test_what_somebody_edits_is_set_right_and_told() -> None:
             await replica.events_written()
         assert hub.events("MultiKueueConfigEdited", "Warning") == [
             (
-                "somebody else changed spec.clusters of MultiKueueConfig gpu-jobs, which the"
-                " reconciler writes; it is set right"
+                "somebody else changed spec.clusters of MultiKueueConfig gpu-jobs; the reconciler"
+                " restores the list, because it alone writes it"
             )
         ]
         assert hub.broken == []

@@ -109,7 +109,7 @@ async def test_scores_without_an_end_are_not_known_to_be_fresh_nor_called_a_faul
         await leader.once()
         status, reason, message = hub.said("Scored")
         assert (status, reason) == ("Unknown", "NoExpiry")
-        assert "without validUntil, so that OCM counts it for ever, on 2 clusters" in message
+        assert "without validUntil, so that OCM counts it forever, on 2 clusters" in message
         assert leader.metric("scored_clusters", scorer="cpu", state="endless") == 2
         assert leader.metric("scored_clusters", scorer="cpu", state="missing") == 0
 

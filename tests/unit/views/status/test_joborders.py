@@ -66,7 +66,7 @@ def test_the_list_is_shown_with_points_and_the_reason() -> None:
             (config(WRITTEN, ["cluster3"]),),
             (
                 "MultiKueueConfig gpu-jobs: somebody else changed the list, and the reconciler will"
-                " set it right"
+                " restore it"
             ),
         ),
         (
