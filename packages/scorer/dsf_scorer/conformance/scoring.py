@@ -3,10 +3,9 @@
 The first request has a sample: made-up series, or those of a file. If it is not answered with
 scores, the other checks are left out, because they would all have the same finding.
 
-Guaranteed: every request is one that an agent could send, or one that a person may send by mistake,
-and none changes anything at a scoring API that follows the contract. A wrong answer to series of
-Prometheus is an error; a wrong status for a malformed body is a warning, because it only misleads
-people. An endpoint that scores without the token that it asks for is an error.
+Guaranteed: every request is one that an agent could send, or one that a person may send by mistake.
+Invalid results are an error, and so is an endpoint that does not refuse a request without its
+token. A refusal of unusual series, or a wrong status for a malformed body, is a warning.
 
 Not guaranteed: that made-up series suit the scorer. It may give no scores for labels that it does
 not know, so a file with real series checks more.
