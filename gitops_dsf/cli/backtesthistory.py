@@ -78,20 +78,20 @@ class StoreHistory:
         # the store evaluates it over the past.
         read = exported(self._cluster_label)
         query = query_of(question.score_name, cluster_label=self._cluster_label)
-        anew = question.anew
-        if anew is not None:
-            read = evaluated(anew.label, anew.clusters)
-            query = anew.text
+        reevaluated = question.reevaluated
+        if reevaluated is not None:
+            read = evaluated(reevaluated.label, reevaluated.clusters)
+            query = reevaluated.text
         pages = store.pages(
             query,
             start=grid.start,
             step=grid.step,
             count=grid.count,
-            parameters={} if anew is None else dict(anew.parameters),
+            parameters={} if reevaluated is None else dict(reevaluated.parameters),
         )
         async for page in pages:
             # The agent's cycle fails for such an answer, so no score would have been published.
-            if anew is not None and anew.fails_on_partial and page.answer.lost:
+            if reevaluated is not None and reevaluated.fails_on_partial and page.answer.lost:
                 self._comparison.leave_out(
                     question,
                     "the store says that data is missing, and source.onPartial is Fail:"
@@ -102,7 +102,7 @@ class StoreHistory:
                 page.answer.series, read=read, grid=grid, first=page.first, count=page.count
             )
             # The cluster label of a query that the store evaluates again was checked before.
-            if anew is None:
+            if reevaluated is None:
                 notes += _without_label(question, raw_scores, cluster_label=self._cluster_label)
             self._comparison.add(question, page.first, page.count, raw_scores)
             notes += [f"the store warns: {text}" for text in page.answer.warnings]

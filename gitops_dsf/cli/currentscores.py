@@ -16,12 +16,12 @@ from gitops_dsf.hub.raw_results import NO_RAW_SCORES, ByCluster, RawScores
 from gitops_dsf.hub.snapshots.snapshot import HubData, Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview.rawquestions import (
-    AnewQuestion,
     RawQuestion,
     RawScorerAnswer,
     RawScoreSource,
-    anew_questions,
+    ReevaluationQuery,
     raw_questions,
+    reevaluation_queries,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class CurrentScores(NamedTuple):
     @property
     def is_of_use(self) -> bool:
         """Whether there is a raw score of any cluster."""
-        return any(self.raw.exported.values()) or any(self.raw.anew.values())
+        return any(self.raw.exported.values()) or any(self.raw.reevaluated.values())
 
 
 NOTHING_ASKED: Final = CurrentScores(NO_RAW_SCORES, None)
@@ -81,11 +81,11 @@ def current_scores(
         return stored or NOTHING_ASKED
     exported = tuple(raw_questions(base, head))
     if args.prometheus is not None and stored is None:
-        anew = tuple(anew_questions(base, head, cluster_label=args.cluster_label))
-        if exported or anew:
+        reevaluated = tuple(reevaluation_queries(base, head, cluster_label=args.cluster_label))
+        if exported or reevaluated:
             at = time.time() if args.now is None else args.now.timestamp()
             # The credentials are those of the base: see `trusted`.
-            stored = _Reading(args, at=at).read(base, exported, anew)
+            stored = _Reading(args, at=at).read(base, exported, reevaluated)
     # A store is asked of now, and a snapshot may be minutes old.
     if stored is not None and stored.is_of_use:
         return stored
@@ -115,7 +115,9 @@ def _in_snapshot(
         if by_cluster:
             exported[question.resource] = by_cluster
             answers.append(
-                _answer(question.scorer, len(question.clusters), by_cluster, at=today, anew=False)
+                _answer(
+                    question.scorer, len(question.clusters), by_cluster, at=today, reevaluated=False
+                )
             )
     if not answers:
         return NOTHING_ASKED
@@ -140,14 +142,14 @@ class _Reading:
         self._args = args
         self._at = at
         self._exported: dict[str, ByCluster] = {}
-        self._anew: dict[str, ByCluster] = {}
+        self._reevaluated: dict[str, ByCluster] = {}
         self._answers: list[RawScorerAnswer] = []
 
     def read(
         self,
         base: CheckedFleet,
         exported: Sequence[RawQuestion],
-        anew: Sequence[AnewQuestion],
+        reevaluated: Sequence[ReevaluationQuery],
     ) -> CurrentScores:
         # Imported late, as everything of the runtime library here: `diff` without --prometheus
         # works without the extra that brings it.
@@ -156,14 +158,14 @@ class _Reading:
 
         problems: tuple[str, ...] = ()
         try:
-            asyncio.run(self._read(base, exported, anew))
+            asyncio.run(self._read(base, exported, reevaluated))
         except StoreError as error:
             problems = (str(error),)
         except TimeoutError:
             url = display(self._args.prometheus)
             problems = (f"{url} did not answer everything within {SECONDS:.0f} s",)
         return CurrentScores(
-            RawScores(exported=self._exported, anew=self._anew),
+            RawScores(exported=self._exported, reevaluated=self._reevaluated),
             RawScoreSource(
                 origin=display(self._args.prometheus),
                 scorers=tuple(self._answers),
@@ -175,7 +177,7 @@ class _Reading:
         self,
         base: CheckedFleet,
         exported: Sequence[RawQuestion],
-        anew: Sequence[AnewQuestion],
+        reevaluated: Sequence[ReevaluationQuery],
     ) -> None:
         from gitops_dsf.cli.storeaccess import open_store
 
@@ -184,8 +186,8 @@ class _Reading:
             # the time ends, most of the answers are there.
             if exported:
                 await self._read_exported(store, exported)
-            for question in anew:
-                await self._read_anew(store, question)
+            for question in reevaluated:
+                await self._read_reevaluated(store, question)
 
     async def _read_exported(self, store: "OpenStore", questions: Sequence[RawQuestion]) -> None:
         from gitops_dsf.metricstore.currentscores import exported_now
@@ -197,9 +199,9 @@ class _Reading:
         for question in questions:
             by_cluster = _only(by_score[question.score_name], question.clusters)
             self._exported[question.resource] = by_cluster
-            self._note(question.scorer, len(question.clusters), by_cluster, anew=False)
+            self._note(question.scorer, len(question.clusters), by_cluster, reevaluated=False)
 
-    async def _read_anew(self, store: "OpenStore", question: AnewQuestion) -> None:
+    async def _read_reevaluated(self, store: "OpenStore", question: ReevaluationQuery) -> None:
         from gitops_dsf.hub.raw_series import evaluated
         from gitops_dsf.metricstore.currentscores import evaluated_now
 
@@ -211,15 +213,19 @@ class _Reading:
             parameters=dict(query.parameters),
             at=self._at,
         )
-        self._anew[question.resource] = by_cluster
-        self._note(question.scorer, len(query.clusters), by_cluster, anew=True)
+        self._reevaluated[question.resource] = by_cluster
+        self._note(question.scorer, len(query.clusters), by_cluster, reevaluated=True)
 
-    def _note(self, scorer: str, clusters: int, by_cluster: ByCluster, *, anew: bool) -> None:
-        self._answers.append(_answer(scorer, clusters, by_cluster, at=self._at, anew=anew))
+    def _note(
+        self, scorer: str, clusters: int, by_cluster: ByCluster, *, reevaluated: bool
+    ) -> None:
+        self._answers.append(
+            _answer(scorer, clusters, by_cluster, at=self._at, reevaluated=reevaluated)
+        )
 
 
 def _answer(
-    scorer: str, clusters: int, by_cluster: ByCluster, *, at: float, anew: bool
+    scorer: str, clusters: int, by_cluster: ByCluster, *, at: float, reevaluated: bool
 ) -> RawScorerAnswer:
     """The answer for a scorer. Its age is that at the time `at`, in Unix seconds."""
     age = None
@@ -229,7 +235,11 @@ def _answer(
         # The clocks of a store and of this machine differ a little.
         age = max(0, round(at - oldest))
     return RawScorerAnswer(
-        scorer=scorer, clusters=clusters, answered=len(by_cluster), age_seconds=age, anew=anew
+        scorer=scorer,
+        clusters=clusters,
+        answered=len(by_cluster),
+        age_seconds=age,
+        reevaluated=reevaluated,
     )
 
 

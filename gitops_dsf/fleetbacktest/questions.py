@@ -20,13 +20,13 @@ class HistoryQuestion:
     score_name: str
     step: int
     """Seconds between two points: the interval of the scorer."""
-    anew: StoreQuery | None = None
+    reevaluated: StoreQuery | None = None
     """A query that the store evaluates again; None for the raw scores that agents exported."""
 
     @property
     def query(self) -> str:
         """The text that is evaluated again; empty for the raw scores that agents exported."""
-        return "" if self.anew is None else self.anew.text
+        return "" if self.reevaluated is None else self.reevaluated.text
 
 
 @dataclass(kw_only=True)
@@ -60,16 +60,18 @@ def questions_of(
             questions.reasons[resource] = _why_foreign(resource, fleet)
             continue
         reason = "" if before is None else _why_outdated(scorer, before)
-        anew: StoreQuery | None = None
+        reevaluated: StoreQuery | None = None
         if reason:
             if cluster_label is not None:
-                anew = store_query(scorer, fleet, cluster_label=cluster_label)
-            if anew is None:
+                reevaluated = store_query(scorer, fleet, cluster_label=cluster_label)
+            if reevaluated is None:
                 questions.reasons[resource] = reason
                 continue
         questions.scorers[resource] = scorer
         questions.by_resource[resource] = HistoryQuestion(
-            score_name=scorer.score_name, step=scorer.spec.scoring.params.interval, anew=anew
+            score_name=scorer.score_name,
+            step=scorer.spec.scoring.params.interval,
+            reevaluated=reevaluated,
         )
     return questions
 

@@ -35,7 +35,7 @@ class RawScores:
 
     exported: Mapping[str, ByCluster] = field(default_factory=dict)
     """The raw scores that the agents exported. They belong to the scorer before the change."""
-    anew: Mapping[str, ByCluster] = field(default_factory=dict)
+    reevaluated: Mapping[str, ByCluster] = field(default_factory=dict)
     """The raw scores of a changed query, which the store evaluated as it is after the change."""
 
 

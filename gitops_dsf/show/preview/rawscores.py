@@ -29,11 +29,11 @@ def raw_score_sentences(source: RawScoreSource | UnsetType) -> Iterator[str]:
 
 
 def _answer(answer: RawScorerAnswer) -> str:
-    subject = f"the new query of {answer.scorer}" if answer.anew else answer.scorer
+    subject = f"the new query of {answer.scorer}" if answer.reevaluated else answer.scorer
     text = f"{subject} on {answer.answered} of {plural(answer.clusters, 'cluster')}"
     if answer.age_seconds is None:
         return text
     # The age of an evaluation is not that of the metrics, of which the query says nothing.
-    if answer.anew:
+    if answer.reevaluated:
         return text + f", evaluated {age_text(answer.age_seconds)} ago"
     return text + f", up to {age_text(answer.age_seconds)} old"

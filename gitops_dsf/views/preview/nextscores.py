@@ -142,10 +142,10 @@ def _by_raw_scores(
         return None
     causes = dict.fromkeys((*published_causes(edit.before, edit.after), *shift.causes))
     cause = f"{', '.join(causes)} changed"
-    anew = raw.anew.get(resource, {}).get(cluster)
+    reevaluated = raw.reevaluated.get(resource, {}).get(cluster)
     # The result of the new query in a store does not depend on the present score.
-    if anew is not None:
-        return edit.next_computed(present, anew.results, cluster=cluster, why=cause)
+    if reevaluated is not None:
+        return edit.next_computed(present, reevaluated.results, cluster=cluster, why=cause)
     exported = raw.exported.get(resource, {}).get(cluster)
     # Another map does not renew a score that is missing or has expired.
     if exported is None or present is None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from dsf_wire.scorevalue import Aggregation
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -19,7 +19,7 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.shared_items import has_distinct_results
 from gitops_dsf.views.preview.scorershift import ScoreEffect, shift_of
 
-_ASKED_ANEW: Final = frozenset(
+_REEVALUATED: Final = frozenset(
     {"query", "cluster label", "range", "step", "scoring type", "scoring API", "arguments"}
 )
 """Changed fields after which a store can still answer for the sources, if it evaluates the new
@@ -39,7 +39,7 @@ class RawQuestion(Struct, frozen=True, kw_only=True):
     """The clusters where it runs before and after the change."""
 
 
-class AnewQuestion(Struct, frozen=True, kw_only=True):
+class ReevaluationQuery(Struct, frozen=True, kw_only=True):
     """A scorer whose new query is evaluated."""
 
     scorer: str
@@ -58,7 +58,7 @@ class RawScorerAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
     """Clusters of which it has raw scores."""
     age_seconds: int | None
     """The age of the oldest raw score; None without one."""
-    anew: bool
+    reevaluated: bool = field(name="anew")
     """Whether the store evaluated the changed query, and not only returned the scores that agents
     exported.
     """
@@ -84,7 +84,7 @@ def raw_questions(base: CheckedFleet, head: CheckedFleet) -> Iterator[RawQuestio
         if before is None:
             continue
         shift = shift_of(before, after, base, head)
-        # Where the raw scores change, those of now are of no use; `anew_questions` may help.
+        # Where the raw scores change, those of now are of no use; `reevaluation_queries` may help.
         if shift.effect is ScoreEffect.NONE or raw_causes(before, after):
             continue
         if not _has_every_result(before, after, base):
@@ -101,9 +101,9 @@ def raw_questions(base: CheckedFleet, head: CheckedFleet) -> Iterator[RawQuestio
             )
 
 
-def anew_questions(
+def reevaluation_queries(
     base: CheckedFleet, head: CheckedFleet, *, cluster_label: str
-) -> Iterator[AnewQuestion]:
+) -> Iterator[ReevaluationQuery]:
     """The scorers whose changed query a store can evaluate for their clusters, by name.
 
     `cluster_label` names the cluster in the series of that store.
@@ -114,11 +114,11 @@ def anew_questions(
         if before is None:
             continue
         causes = raw_causes(before, after)
-        if not causes or not _ASKED_ANEW.issuperset(causes):
+        if not causes or not _REEVALUATED.issuperset(causes):
             continue
         query = store_query(after, head, cluster_label=cluster_label)
         if query is not None:
-            yield AnewQuestion(scorer=after.name, resource=resource, query=query)
+            yield ReevaluationQuery(scorer=after.name, resource=resource, query=query)
 
 
 def _has_every_result(before: EffectiveScorer, after: EffectiveScorer, base: CheckedFleet) -> bool:
