@@ -37,6 +37,7 @@ class InMemory(HttpFake):
     """A server that is not on a socket, unless the test says `on_wire`."""
 
     def __init__(self, *args: Any, on_wire: bool = False, **how: Any) -> None:
+        assert on_wire or how.get("tls") is None, "TLS needs a server on the wire"
         super().__init__(*args, **how)
         self.on_wire = on_wire
         self._host = ""

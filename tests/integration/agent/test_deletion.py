@@ -11,10 +11,11 @@ import pytest
 
 from dsf_agent.publish.prune import RECHECK_SECONDS
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import FakeScoring, HttpFake
+from tests.support.agent.http import FakeScoring
 from tests.support.agent.hub import ScoreHub, timestamp
 from tests.support.agent.running import SHORT, AgentFolder, ConfigMapVolume, RunningAgent, entry
 from tests.support.apiserver import SCORES
+from tests.support.inmemory import InMemory
 from tests.support.waiting import until
 
 NOTHING_DELETED: dict[
@@ -49,7 +50,7 @@ async def test_an_incomplete_file_deletes_nothing(
     async def story(name: str) -> None:
         hub, place = ScoreHub(), AgentFolder(tmp_path / name)
         change, reason = NOTHING_DELETED[name]
-        async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
+        async with hub as server, InMemory(FakeScoring(7.0)) as scoring:
             cpu, mem = (
                 entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1)
                 for one in ("cpu", "mem")
@@ -124,7 +125,7 @@ async def test_only_our_objects_and_the_scores_of_the_last_scorer_are_deleted(
     hub = ScoreHub()
     _old(hub, "resource-usage-score", left=None, labels={})
     _old(hub, "gone", left=None)
-    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
+    async with hub as server, InMemory(FakeScoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         async with place.agent(hub=server, waits=replace(SHORT, prune=0.5)) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
@@ -171,7 +172,7 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
 
 async def test_the_file_of_the_last_scorer_is_deleted_too(place: AgentFolder) -> None:
     file = place.out / "cpu-score.yaml"
-    async with HttpFake(FakeScoring(7.0)) as scoring:
+    async with InMemory(FakeScoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url))
         async with place.agent():
             await until(file.exists, what="published")
@@ -204,7 +205,7 @@ async def test_a_write_that_is_under_way_does_not_bring_a_removed_score_back(
             await slow.wait()
 
     hub.arrives = arrives
-    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
+    async with hub as server, InMemory(FakeScoring(7.0)) as scoring:
         mem = entry("mem", scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=60)
         place.put(mem, entry("cpu", scoring=f"{scoring.url}/unused", scoringInterval=3600))
         async with place.agent(hub=server):
@@ -238,7 +239,7 @@ async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_
             created = True
             await slow.wait()
 
-    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
+    async with hub as server, InMemory(FakeScoring(7.0)) as scoring:
         cpu, mem = (entry(one, scoring=scoring.url, scoringInterval=30) for one in ("cpu", "mem"))
         place.put(cpu)
         async with place.agent(hub=server):

@@ -13,7 +13,6 @@ from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import (
     FakeScoring,
-    HttpFake,
     PeerFault,
     RecordedRequest,
     SentReply,
@@ -21,6 +20,7 @@ from tests.support.agent.http import (
 )
 from tests.support.agent.hub import ScoreHub, failure, kubeconfig, timestamp
 from tests.support.agent.running import SHORT, AgentFolder, RunningAgent, entry, running
+from tests.support.inmemory import InMemory
 from tests.support.waiting import until
 
 
@@ -73,7 +73,7 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
         hub, api = ScoreHub(), FakeScoring(1.0)
         hub.before, reason = FAULTS[name]
         place = AgentFolder(tmp_path / name)
-        async with hub as server, HttpFake(api) as scoring:
+        async with hub as server, InMemory(api) as scoring:
             place.put(
                 *(
                     entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER)
@@ -110,7 +110,7 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
 
 async def test_a_restart_does_not_write_published_scores_again(place: AgentFolder) -> None:
     hub = ScoreHub()
-    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
+    async with hub as server, InMemory(FakeScoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         async with place.agent(hub=server):
             await until(lambda: hub.values("cpu-score"), what="published")
@@ -144,7 +144,7 @@ async def test_a_list_of_suspended_scorers_of_an_older_reconciler_is_ignored(
     hub = ScoreHub()
     data = {"scorers": '["cpu-score"]'}
     hub.put("configmaps", "gitops-dsf-suspended", namespace="open-cluster-management", data=data)
-    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
+    async with hub as server, InMemory(FakeScoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         flags = ("--hub-namespace", "open-cluster-management")
         async with place.agent(*flags, hub=server) as agent:
@@ -173,7 +173,7 @@ async def test_the_hubs_token_and_address_are_read_again(place: AgentFolder) -> 
     401.
     """
     hub, config = ScoreHub(), place.folder / "hub" / "kubeconfig"
-    async with hub as server, HttpFake(hub.answer) as moved, HttpFake(Restless()) as scoring:
+    async with hub as server, InMemory(hub.answer) as moved, InMemory(Restless()) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
         async with running(
             "--config-dir", place.volume.directory, "--hub-kubeconfig", config
@@ -215,7 +215,11 @@ async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(
     first, second, clients = Authority("first"), Authority("second"), Authority("clients")
     folder = tmp_path / "hub-kubeconfig"
     server, api = (
-        ScoreHub(token="", tls=first.server(tmp_path / "one", client_authority=clients)),
+        ScoreHub(
+            token="",
+            tls=first.server(tmp_path / "one", client_authority=clients),
+            on_wire=True,
+        ),
         Restless(),
     )
     server.before = lambda seen: None if seen.peer_certificate else SentReply(status=401)
@@ -231,7 +235,7 @@ async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(
         return config
 
     config = trusting(first)
-    async with HttpFake(api) as scoring:
+    async with InMemory(api) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
         async with running(
             "--config-dir", place.volume.directory, "--hub-kubeconfig", config
@@ -267,7 +271,7 @@ async def test_a_broken_edit_is_told_on_the_hub_and_leaves_the_scores_as_they_ar
     place: AgentFolder,
 ) -> None:
     hub, api = ScoreHub(), FakeScoring(7.0)
-    async with hub as server, HttpFake(api) as scoring:
+    async with hub as server, InMemory(api) as scoring:
         place.put(entry("cpu", scoring=scoring.url))
         async with place.agent(hub=server):
             await until(lambda: _stated(hub) == ("True", "Scored"), what="published")
@@ -289,7 +293,7 @@ async def test_a_scorer_without_any_score_has_an_object_with_the_reason_alone(
     place: AgentFolder,
 ) -> None:
     hub = ScoreHub()
-    async with hub as server, HttpFake(FakeScoring(7.0)) as scoring:
+    async with hub as server, InMemory(FakeScoring(7.0)) as scoring:
         place.put(entry("cpu", scoring="http://127.0.0.1:9/"))
         async with place.agent(hub=server):
             await until(
@@ -323,7 +327,7 @@ async def test_a_right_that_is_missing_for_a_while_does_not_count_as_a_refused_c
         return failure(403, f'User "{user}" cannot patch resource "addonplacementscores/status"')
 
     hub.before = before
-    async with hub as server, HttpFake(api) as scoring:
+    async with hub as server, InMemory(api) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
         async with place.agent(hub=server):
             await until(lambda: len(refused) > 2, what="some attempts")
@@ -348,7 +352,7 @@ async def test_an_entry_that_cannot_run_is_told_on_the_hub_and_its_scores_stay(
     place: AgentFolder,
 ) -> None:
     hub, api = ScoreHub(), FakeScoring(7.0)
-    async with hub as server, HttpFake(api) as scoring:
+    async with hub as server, InMemory(api) as scoring:
         good = entry("cpu", scoring=scoring.url)
         place.put(good)
         async with place.agent(hub=server) as agent:
@@ -375,7 +379,7 @@ async def test_an_entry_that_another_runs_or_that_has_no_object_is_not_told(
     place: AgentFolder,
 ) -> None:
     hub, api = ScoreHub(), FakeScoring(7.0)
-    async with hub as server, HttpFake(api) as scoring:
+    async with hub as server, InMemory(api) as scoring:
         good = entry("cpu", scoring=scoring.url)
         place.put(
             good,
@@ -412,7 +416,7 @@ async def test_a_hub_whose_policy_refuses_conditions_gets_the_scores_without_one
         if seen.method == "PATCH" and b'"conditions"' in seen.body
         else None
     )
-    async with hub as server, HttpFake(api) as scoring:
+    async with hub as server, InMemory(api) as scoring:
         place.put(
             entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER),
             entry("mem", scoring="http://127.0.0.1:9/"),

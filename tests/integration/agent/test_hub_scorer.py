@@ -24,6 +24,7 @@ from tests.support.agent.http import (
 )
 from tests.support.agent.hub import ScoreHub, failure
 from tests.support.agent.running import AgentFolder, RunningAgent, checked, entry
+from tests.support.inmemory import InMemory
 from tests.support.waiting import until
 
 HUB_LABELS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/runs-on": "Hub"}
@@ -100,7 +101,7 @@ class FleetAgentScene:
 @pytest.fixture
 async def scene(place: AgentFolder) -> AsyncIterator[FleetAgentScene]:
     hub, store = ScoreHub(namespaces=("c0", "c1", "c2", "c3", "c4")), CentralStore(c1=11, c2=22)
-    async with hub as server, HttpFake(store) as source:
+    async with hub as server, InMemory(store) as source:
         yield FleetAgentScene(hub=hub, store=store, server=server, source=source, place=place)
 
 
@@ -209,7 +210,7 @@ async def test_scoring_apis_get_a_few_clusters_at_a_time(scene: FleetAgentScene)
         sizes.append(asked)
         return failure(500, "no") if "c3" in asked else last_values(seen)
 
-    async with HttpFake(api) as scoring:
+    async with InMemory(api) as scoring:
         scene.put(scene.entry(scoring=scoring.url, clustersPerRequest=2), fleet=fleet(*names))
         async with scene.scorer() as agent:
             await scene.shows(c1=1, c4=4)
@@ -307,7 +308,7 @@ async def test_each_cluster_has_its_own_reason(scene: FleetAgentScene) -> None:
             return SentReply(status=500, body=b"no model for c2")
         return last_values(seen)
 
-    async with HttpFake(answers) as api:
+    async with InMemory(answers) as api:
         scene.put(scene.entry(scoring=api.url, clustersPerRequest=1), fleet=fleet("c1", "c2", "c3"))
         async with scene.scorer() as agent:
             await until(
@@ -354,7 +355,7 @@ def on_hub(hub: ScoreHub) -> bool:
 
 async def test_an_entry_that_cannot_run_is_told_on_its_clusters(scene: FleetAgentScene) -> None:
     """Also on those that come later. Entries of agents are not the hub scorer's to explain."""
-    async with HttpFake(last_values) as api:
+    async with InMemory(last_values) as api:
         bad = scene.entry("bad", scoring=api.url, scoringInterval=0)
         agents = scene.entry("agents", scoring=api.url, runsOn=None)
         told = "bad", "agents"

@@ -16,8 +16,10 @@ from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.values import Totals
 from tests.support.agent.clusterobjects import claim, device, node, pod, resource_slice
 from tests.support.agent.http import HttpFake, last_values, scores
+from tests.support.agent.hub import ScoreHub
 from tests.support.agent.running import AgentFolder, RunningAgent, checked, entry, running
 from tests.support.apiserver import FakeApiServer, kubeconfig
+from tests.support.inmemory import InMemory
 from tests.support.virtual_time import wall
 from tests.support.waiting import until
 
@@ -91,8 +93,8 @@ async def fails(agent: RunningAgent, reason: str, *, seconds: float = 60) -> str
 async def scene(place: AgentFolder) -> AsyncIterator[SpokeScene]:
     serves = {"/api/v1/nodes": [], "/api/v1/pods": []}
     async with (
-        FakeApiServer(serves=serves, live=True, page=2) as api,
-        HttpFake(last_values) as scoring,
+        ScoreHub(serves=serves, live=True, page=2) as api,
+        InMemory(last_values) as scoring,
     ):
         api.add(*NODES)
         yield SpokeScene(api=api, scoring=scoring, place=place)
@@ -162,7 +164,7 @@ async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_th
         scene.entry("cpu_available_ratio", name="two", sourceRange=9),
     )
     two["sourceStep"] = 3
-    async with HttpFake(scores(50)) as elsewhere, scene.agent(scored=False) as agent:
+    async with InMemory(scores(50)) as elsewhere, scene.agent(scored=False) as agent:
         other = entry("none", scoring=elsewhere.url)
         scene.place.put(one, two, other)
         await scene.scored(2)

@@ -23,6 +23,7 @@ from tests.support.agent.http import (
 )
 from tests.support.agent.hub import ScoreHub
 from tests.support.agent.running import AgentFolder, entry
+from tests.support.inmemory import InMemory
 from tests.support.waiting import until
 
 SECRET_REF = {"name": "client", "clientIDKey": "client-id", "clientSecretKey": "client-secret"}
@@ -98,13 +99,13 @@ async def test_scorers_with_one_client_share_a_token(
     caplog.set_level(logging.DEBUG)
     spoke, server = ScoreHub(), TokenServer(seconds=600)
     spoke.secret("client", **client("client-s3cret-1"))
-    async with spoke as api_server, server, HttpFake(gate(server)) as scoring:
+    async with spoke as api_server, server, InMemory(gate(server)) as scoring:
 
         def asks(seen: RecordedRequest) -> SentReply:
             wanted = seen.headers.get("authorization") == server.valid
             return prometheus(series(1))(seen) if wanted else SentReply(status=401)
 
-        async with HttpFake(asks) as source:
+        async with InMemory(asks) as source:
             more: dict[str, Any] = {"scoringAuth": server.auth(), **GUARD, "scoringInterval": 30}
             place.put(
                 entry(
@@ -171,8 +172,8 @@ async def test_a_token_server_that_fails_costs_its_scorers_alone(
     async with (
         spoke as api_server,
         server,
-        HttpFake(gate(server)) as scoring,
-        HttpFake(scores(5.0)) as other,
+        InMemory(gate(server)) as scoring,
+        InMemory(scores(5.0)) as other,
     ):
         more: dict[str, Any] = {"scoringAuth": server.auth(), **GUARD, "scoringInterval": 10}
         place.put(
@@ -204,7 +205,7 @@ async def test_the_private_ca_of_a_token_server_is_its_own(
     spoke.secret("client", **client("client-s3cret-1"))
     spoke.config("logins", {"ca.crt": logins.pem})
     server = TokenServer(tls=logins.server(tmp_path / "server"))
-    async with spoke as api_server, server, HttpFake(gate(server)) as scoring:
+    async with spoke as api_server, server, InMemory(gate(server)) as scoring:
         place.put(
             entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth=server.auth(), **GUARD)
         )

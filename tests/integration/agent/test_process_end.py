@@ -30,7 +30,7 @@ C1 = ("--cluster-name", "c1")
 async def test_sigterm_ends_in_time_with_work_in_flight(
     warm_programs: Path, place: AgentFolder, stage: str
 ) -> None:
-    hub = ScoreHub()
+    hub = ScoreHub(on_wire=True)
     source, scoring, server = HttpFake(prometheus(series(1))), HttpFake(scores(1.0)), hub
     hanging = source if stage == "fetch" else server
     hanging.handler = lambda _seen: PeerFault(hang=True)

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.support.agent.http import (
-    HttpFake,
     RecordedRequest,
     SentReply,
     last_values,
@@ -13,6 +12,7 @@ from tests.support.agent.http import (
     series,
 )
 from tests.support.agent.running import AgentFolder, entry
+from tests.support.inmemory import InMemory
 from tests.support.waiting import until
 
 PARAMETERS = {
@@ -27,7 +27,7 @@ async def test_parameters_are_in_the_url_of_every_request(place: AgentFolder) ->
     """Proxies that check a tenant read the URL alone, so a query that is posted has them there,
     too.
     """
-    async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
+    async with InMemory(lambda _seen: matrix(series(1))) as fake, InMemory(last_values) as scoring:
         names = {"short": "up", "long": LONG, "instant": "up"}
         entries = {
             name: entry(name, scoring=scoring.url, source=f"{fake.url}/{name}", sourceQuery=query)
@@ -66,7 +66,7 @@ async def test_parameters_are_in_the_url_of_every_request(place: AgentFolder) ->
 async def test_parameters_that_cannot_be_sent_cost_their_scorer_alone(
     place: AgentFolder, parameters: dict[str, Any], words: str
 ) -> None:
-    async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
+    async with InMemory(lambda _seen: matrix(series(1))) as fake, InMemory(last_values) as scoring:
         good = entry("good", scoring=scoring.url, source=fake.url)
         place.put(
             good, entry("bad", scoring=scoring.url, source=fake.url, sourceParameters=parameters)
@@ -107,7 +107,7 @@ def _answers(kinds: dict[str, dict[str, Any]]) -> Any:
 
 
 async def test_a_partial_answer_fails_the_cycle_where_git_asks_for_it(place: AgentFolder) -> None:
-    async with HttpFake(_answers(PARTIAL)) as fake, HttpFake(last_values) as scoring:
+    async with InMemory(_answers(PARTIAL)) as fake, InMemory(last_values) as scoring:
         place.put(
             *(
                 entry(
@@ -134,7 +134,7 @@ async def test_a_partial_answer_fails_the_cycle_where_git_asks_for_it(place: Age
 
 async def test_a_whole_answer_is_published_where_partial_ones_fail(place: AgentFolder) -> None:
     """Annotations of PromQL say something of the query, and nothing of lost data."""
-    async with HttpFake(_answers(WHOLE)) as fake, HttpFake(last_values) as scoring:
+    async with InMemory(_answers(WHOLE)) as fake, InMemory(last_values) as scoring:
         place.put(
             *(
                 entry(
@@ -151,7 +151,7 @@ async def test_a_whole_answer_is_published_where_partial_ones_fail(place: AgentF
 
 
 async def test_a_partial_answer_is_published_by_default(place: AgentFolder) -> None:
-    async with HttpFake(_answers(PARTIAL)) as fake, HttpFake(last_values) as scoring:
+    async with InMemory(_answers(PARTIAL)) as fake, InMemory(last_values) as scoring:
         place.put(
             entry("thanos", scoring=scoring.url, source=f"{fake.url}/thanos"),
             entry("victoriametrics", scoring=scoring.url, source=f"{fake.url}/victoriametrics")
@@ -171,7 +171,7 @@ async def test_the_next_whole_answer_is_published(place: AgentFolder) -> None:
     def source(_seen: RecordedRequest) -> SentReply:
         return answers.pop() if answers else matrix(series(1))
 
-    async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
+    async with InMemory(source) as fake, InMemory(last_values) as scoring:
         place.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceOnPartial="Fail"))
         async with place.agent() as agent:
             await until(lambda: _written(place) == {"cpu-score"}, what="published")

@@ -14,6 +14,7 @@ from dsf_wire.constants import AGENT_NAMESPACE
 from tests.support.agent.http import RecordedRequest, SentReply
 from tests.support.agent.scorewrites import timestamp
 from tests.support.apiserver import SCORES, FakeApiServer, Object, failure, kubeconfig
+from tests.support.inmemory import InMemory
 
 UPSTREAM: Final = "dynamic-scoring-agent"
 """The field manager of an upstream agent, which is the name of its program."""
@@ -22,7 +23,7 @@ HAS_SCORES: Final = ScoredCondition(holds=True, reason="Scored", message="", sin
 BASE: Final = "/apis/cluster.open-cluster-management.io/v1alpha1"
 
 
-class ScoreHub(FakeApiServer):
+class ScoreHub(InMemory, FakeApiServer):
     """A hub with scores, by (cluster, name), or a managed cluster with Secrets and ConfigMaps."""
 
     def secret(self, name: str, **values: str) -> None:
