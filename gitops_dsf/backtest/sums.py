@@ -64,7 +64,7 @@ def sum_blocks(
     for start in range(first, last, size):
         stop = min(start + size, last)
         sums = np.empty((stop - start, len(columns)), dtype=np.int64)
-        # 64 bits: scores are up to 100, weights up to 10, and `multiplier` and width come on top.
+        # 64 bits: scores up to 100 are multiplied by weights up to 10, `multiplier` and the width.
         sums[:] = np.asarray(prepared.constant, dtype=np.int64)
         for term in prepared.terms:
             for name, column in columns.items():

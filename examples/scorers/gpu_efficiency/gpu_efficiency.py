@@ -16,7 +16,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
 
 @batch_scorer(
     name="gpu-efficiency",
-    # meta tells the two apart, because aggregation drops the metric's name.
+    # meta distinguishes the two, because aggregation drops the metric's name.
     query=(
         'label_replace(sum by (node) (rate(vllm:generation_tokens_total[5m])), "meta",'
         ' "throughput", "", "");'

@@ -23,7 +23,7 @@ class Endpoints(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
 
 @batch_scorer(
     name="endpoint-latency",
-    # meta tells the two apart, because aggregation drops the metric's name.
+    # meta distinguishes the two, because aggregation drops the metric's name.
     query=(
         'label_replace(avg by (instance) (probe_duration_seconds{job="blackbox"}),'
         ' "meta", "seconds", "",'

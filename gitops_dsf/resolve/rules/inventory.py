@@ -42,7 +42,7 @@ _TAINTS: Final[FieldPath] = ("spec", "taints")
 
 @rule()
 def inventory_fields_exist(context: Context) -> Iterator[Diagnostic]:
-    """A field that does not exist, such as `metadata.label`, would be ignored without a word."""
+    """A field that does not exist, such as `metadata.label`, would be silently ignored."""
     members: tuple[Item[Any], ...] = (*context.declared.clusters, *context.declared.cluster_sets)
     for member in members:
         document = member.document

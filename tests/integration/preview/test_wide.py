@@ -147,7 +147,7 @@ def test_diff_shows_the_moves_before_what_was_edited(formats: Formats) -> None:
 
 
 def test_warnings_of_single_applications_hide_no_other(formats: Formats) -> None:
-    """Each of the sixty applications is close to moving."""
+    """Each of the sixty applications would move for a few points."""
     text = formats.text
     assert "- 30 applications go to c000 at once" in text
     assert re.search(r"would move from c\d+ to c\d+ if ", text)
