@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 WORLDS = """
 import os, sys
 from tests.world import run
-from tests.world.run import Order
+from tests.world.run import WorldOrder
 from tests.world.world import Size
 
 size = Size(clusters=2, applications=3)
@@ -36,10 +36,10 @@ number = next((child for child in range(1, len(sys.argv) - 1) if not os.fork()),
 for world in sys.argv[1:][number].split():
     seed, _, os.environ["WORLD_CLIENT"] = world.partition(":")
     if world == "stopped":
-        result = run.run_apart(Order(seed=1, hours=1000, size=size), cpu=0.2)
+        result = run.run_apart(WorldOrder(seed=1, hours=1000, size=size), cpu=0.2)
         said = f"{result.law} {result.what} {0.1 < result.cpu < 10}"
     else:
-        order = Order(seed=int(seed), hours=1 / 6, settles=False, size=size, begin=120.0)
+        order = WorldOrder(seed=int(seed), hours=1 / 6, settles=False, size=size, begin=120.0)
         result = run.run_apart(order)
         said = result.digest or result.what
     os.write(1, f"{number} {world} {said}\\n".encode())
