@@ -2,7 +2,22 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
+
+
+class ScoreSpan(NamedTuple):
+    """The lowest and the highest value that a score can have.
+
+    It is also a pair, because the public `explain` takes pairs.
+    """
+
+    low: int
+    high: int
+
+    @property
+    def width(self) -> int:
+        """The points by which two clusters can differ."""
+        return self.high - self.low
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from dsf_wire import constants
 from dsf_wire.scorename import sanitise
+from gitops_dsf.hub.intervals import ScoreSpan
 from gitops_dsf.hub.metadata import ObjectCondition, condition_of
 from gitops_dsf.hub.objects import KubernetesObject, LabelSelector
 from gitops_dsf.hub.selectors import lenient_selector
@@ -163,11 +164,11 @@ class ScorerSpec(
     scoring: ScorerEndpoint = ScorerEndpoint()
 
 
-def counted_span(published: tuple[int, int], default_score: int | None) -> tuple[int, int]:
-    """The lowest and highest score that OCM can count."""
+def counted_span(published: ScoreSpan, default_score: int | None) -> ScoreSpan:
+    """The scores that OCM can count."""
     # 0 is always possible: OCM 1.2.1 counts a missing or expired score as 0.
     values = (*published, default_score or 0, 0)
-    return min(values), max(values)
+    return ScoreSpan(min(values), max(values))
 
 
 class DynamicScorer(KubernetesObject, frozen=True):
@@ -203,11 +204,11 @@ class DynamicScorer(KubernetesObject, frozen=True):
         return sanitise(self.score_name)
 
     @property
-    def span(self) -> tuple[int, int]:
-        """The lowest and highest score that OCM can count for it."""
+    def span(self) -> ScoreSpan:
+        """The scores that OCM can count for it."""
         # Without a range the agent clamps raw scores to what OCM's CRD accepts.
         ends = self.spec.score_range or ScoreRange(constants.SCORE_MIN, constants.SCORE_MAX)
-        return counted_span((ends.output_min, ends.output_max), self.spec.default_score)
+        return counted_span(ScoreSpan(ends.output_min, ends.output_max), self.spec.default_score)
 
     @property
     def interval(self) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
+from gitops_dsf.hub.intervals import ScoreSpan
 from gitops_dsf.hub.inventory_digests import MAX_CLUSTERS
 from gitops_dsf.hub.maintenance import Maintenance as HubMaintenance
 from gitops_dsf.hub.scorers import counted_span
@@ -156,10 +157,10 @@ class CheckedFleet:
         return same_name
 
     @cached_property
-    def spans(self) -> Mapping[str, tuple[int, int]]:
-        """The lowest and highest score that OCM can count, by name of the AddOnPlacementScore."""
+    def spans(self) -> Mapping[str, ScoreSpan]:
+        """The scores that OCM can count, by name of the AddOnPlacementScore."""
         external = ExternalScores(self.repository.spec.external_scores)
-        spans: dict[str, tuple[int, int]] = dict(external.spans())
+        spans: dict[str, ScoreSpan] = dict(external.spans())
         for scorer in self.scorers:
             spans[scorer.resource_name] = counted_span(scorer.published, scorer.spec.default_score)
         return spans

@@ -206,8 +206,7 @@ class Context:
             declared = self.external_scores.of(score.add_on.resource, score.add_on.name)
             if declared is None:
                 return None
-            low, high = declared.published
-            return high - low
+            return declared.published.width
         if score.built_in is not None:
             return BUILT_IN_SPAN
         scorer = self.scorers.get(score.scorer or "")

@@ -6,7 +6,7 @@ Secrets are named only: nothing here reads one.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from dsf_wire.constants import ADDON_NAME
@@ -122,12 +122,18 @@ def sent(section: str, url: str, endpoint: Iterable[Credential]) -> Iterator[Sen
             yield recipient
 
 
-def sent_by_hub(
-    scorer: EffectiveScorer, settings: FleetRepositorySpec
-) -> tuple[tuple[Sent, bool], ...]:
+class Recipient(NamedTuple):
+    """A host to which the reconciler sends a Secret."""
+
+    sent: Sent
+    is_permitted: bool
+    """Whether the host may get credentials."""
+
+
+def sent_by_hub(scorer: EffectiveScorer, settings: FleetRepositorySpec) -> tuple[Recipient, ...]:
     """The hosts to which the reconciler sends Secrets of scoring.auth, for /config and /healthz.
 
-    Each host comes with whether it may get them. The reconciler sends nothing unless all may.
+    The reconciler sends nothing unless all of them may get credentials.
     """
     # A scorer by query has no page.
     if not settings.reconciler.enabled or scorer.spec.scored_by_query:
@@ -143,9 +149,8 @@ def sent_by_hub(
             # The token server is written beside the client. The host of configURL may be any other.
             is_own = bool(credential.url) or recipient.host == own_host
             allowed = settings.allowed_token_hosts
-            recipients.append(
-                (recipient, may_get_credentials(recipient.host, allowed=allowed, own=is_own))
-            )
+            may = may_get_credentials(recipient.host, allowed=allowed, own=is_own)
+            recipients.append(Recipient(recipient, is_permitted=may))
     return tuple(recipients)
 
 

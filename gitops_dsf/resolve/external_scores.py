@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from gitops_dsf.hub.intervals import ScoreSpan
 from gitops_dsf.hub.scorers import ScoreKey
 from gitops_dsf.repository.model.external_scores import ExternalScore
 from gitops_dsf.wording import closest
@@ -50,14 +51,16 @@ class ExternalScores:
         """Every declared score as `resource/name`, in order."""
         return sorted(f"{resource}/{name}" for resource, name in self.by_key)
 
-    def spans(self) -> Mapping[str, tuple[int, int]]:
-        """The lowest and highest value of the items of each AddOnPlacementScore.
+    def spans(self) -> Mapping[str, ScoreSpan]:
+        """The values of the items of each AddOnPlacementScore.
 
         A missing item counts as 0, so 0 is within every span.
         """
-        spans: dict[str, tuple[int, int]] = {}
+        spans: dict[str, ScoreSpan] = {}
         for external in self.by_key.values():
-            low, high = spans.get(external.resource, (0, 0))
-            lowest, highest = external.published
-            spans[external.resource] = min(low, lowest), max(high, highest)
+            before = spans.get(external.resource, ScoreSpan(0, 0))
+            published = external.published
+            spans[external.resource] = ScoreSpan(
+                low=min(before.low, published.low), high=max(before.high, published.high)
+            )
         return spans

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gitops_dsf.hub.intervals import ScoreSpan
 from gitops_dsf.hub.scorers import counted_span
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.external_scores import AddOnScore
@@ -76,13 +77,13 @@ def _of_scorer(score: Score, scorers: Mapping[str, EffectiveScorer]) -> Resolved
     dimension = score.dimension or scorer.only_item
     if dimension is None:
         return None
-    low, high = counted_span(scorer.published, scorer.spec.default_score)
+    counted = counted_span(scorer.published, scorer.spec.default_score)
     return ResolvedScore(
         scorer=scorer.name,
         resource_name=scorer.resource_name,
         dimension=dimension,
         weight=score.weight,
-        span=high - low,
+        span=counted.width,
         delay=publication_delay(scorer.spec),
         range=float(scorer.spec.source.params.range),
     )
@@ -92,12 +93,12 @@ def _of_add_on(score: Score, add_on: AddOnScore, external: ExternalScores) -> Re
     declared = external.of(add_on.resource, add_on.name)
     if declared is None:
         return None
-    low, high = counted_span(declared.published, None)
+    counted = counted_span(declared.published, None)
     return ResolvedScore(
         resource_name=add_on.resource,
         dimension=add_on.name,
         weight=score.weight,
-        span=high - low,
+        span=counted.width,
         # A rule refuses a pace or a demand where this is not known.
         delay=float(declared.measured_after_seconds or 0),
         range=0.0,
@@ -109,19 +110,21 @@ def publication_delay(spec: DynamicScorerSpec) -> float:
     return float(spec.scoring.params.interval + spec.publish.min_interval_seconds)
 
 
-def how_zero_wins(name: str, published: tuple[int, int], weight: int) -> str:
+def how_zero_wins(name: str, published: ScoreSpan, weight: int) -> str:
     """The way in which a cluster without the score beats others; empty if there is none.
 
-    `published` are its lowest and highest value. OCM counts a missing score as 0
+    `published` are the values that it can have. OCM counts a missing score as 0
     (docs/decisions/scheduler.md#what-the-scores-do-not-say).
     """
-    low, high = published
     # With a positive weight the lowest score loses, with a negative one the highest.
-    if weight > 0 and low < 0:
+    if weight > 0 and published.low < 0:
         return (
-            f"{name} can publish {low}, and a cluster without the score counts as 0: it beats real"
-            " ones"
+            f"{name} can publish {published.low}, and a cluster without the score counts as 0: it"
+            " beats real ones"
         )
-    if weight < 0 and high > 0:
-        return f"with a negative weight a cluster without the score (0) beats those with {high}"
+    if weight < 0 and published.high > 0:
+        return (
+            "with a negative weight a cluster without the score (0) beats those with"
+            f" {published.high}"
+        )
     return ""

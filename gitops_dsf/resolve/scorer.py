@@ -21,6 +21,7 @@ from dsf_wire.query import QueryPart, split
 from dsf_wire.scorename import sanitise
 from dsf_wire.summary import ScoreRange
 from gitops_dsf.diagnostics import Position
+from gitops_dsf.hub.intervals import ScoreSpan
 from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.repository.model.base import Authored
@@ -130,18 +131,17 @@ class EffectiveScorer:
         return None if mapping is None else msgspec.convert(mapping.model_dump(), ScoreRange)
 
     @property
-    def published(self) -> tuple[int, int]:
-        """The lowest and highest score that it can publish."""
+    def published(self) -> ScoreSpan:
+        """The scores that it can publish."""
         mapping = self.spec.score_range
         # Without a map the agent clamps raw scores to what the CRD of AddOnPlacementScore allows.
         ends = (-100, 100) if mapping is None else (mapping.output_min, mapping.output_max)
-        return min(ends), max(ends)
+        return ScoreSpan(min(ends), max(ends))
 
     @property
     def width(self) -> int:
         """The points by which the scores of two clusters can differ if both have one."""
-        low, high = self.published
-        return high - low
+        return self.published.width
 
     @property
     def scoring_type(self) -> str:

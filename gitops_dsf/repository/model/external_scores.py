@@ -5,6 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from gitops_dsf.hub.intervals import ScoreSpan
 from gitops_dsf.repository.model.base import Authored, DnsName, FieldError
 
 ScoreItemName = Annotated[str, Field(min_length=1, max_length=1024)]
@@ -58,6 +59,6 @@ class ExternalScore(Authored):
     """
 
     @property
-    def published(self) -> tuple[int, int]:
-        """The lowest and highest score that the add-on can publish."""
-        return self.range.min, self.range.max
+    def published(self) -> ScoreSpan:
+        """The scores that the add-on can publish."""
+        return ScoreSpan(self.range.min, self.range.max)

@@ -147,10 +147,10 @@ def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
     """A configURL may have another host than the scoring API."""
     for scorer in context.scorers.values():
         api_host = host_of(scorer.scoring_origin)
-        for recipient, may in sent_by_hub(scorer, context.settings):
+        for recipient, is_permitted in sent_by_hub(scorer, context.settings):
             # The hosts of the scoring API and of its token server are judged as those of agents.
             is_own = recipient.kind is Kind.CLIENT_SECRET or recipient.host == api_host
-            if may or is_metadata(recipient.host) or is_own:
+            if is_permitted or is_metadata(recipient.host) or is_own:
                 continue
             yield codes.TOKEN_OUTSIDE.at(
                 scorer.declared.at("spec", "configURL"),

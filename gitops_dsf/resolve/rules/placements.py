@@ -333,8 +333,8 @@ def _steady_for_ever(context: Context, placement: Item[RawPlacement]) -> Iterato
     if placement.value.spec.get("numberOfClusters") is None:
         return
     widths = {scorer.resource_name: scorer.width for scorer in context.scorers.values()}
-    for resource, (low, high) in context.external_scores.spans().items():
-        widths.setdefault(resource, high - low)
+    for resource, span in context.external_scores.spans().items():
+        widths.setdefault(resource, span.width)
     prioritizers = verdict_on_any_cluster(placement.value.spec).prioritizers
     steady = 0
     lead = 0

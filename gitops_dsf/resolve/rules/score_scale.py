@@ -30,8 +30,8 @@ def lowest_scores_differ_from_missing_ones(context: Context) -> Iterator[Diagnos
         scorer = context.complete.get(score.scorer or "")
         if scorer is None or scorer.name in reported or scorer.spec.score_range is None:
             continue
-        low, high = scorer.published
-        worst = low if score.weight > 0 else high
+        published = scorer.published
+        worst = published.low if score.weight > 0 else published.high
         is_excluded = ranking.value.spec.on_missing_score == "Exclude"
         # OCM 1.2.1 counts a missing score as 0, so a worst score of 0 looks like no score at all.
         if worst != 0 or score.weight == 0 or is_excluded:

@@ -30,9 +30,8 @@ def credentials_of(scorer: EffectiveScorer | None, fleet: CheckedFleet | None) -
     used += sent("scoring", scorer.scoring_endpoint, credentials(scorer.spec.scoring.auth))
     # The reconciler reads /config and /healthz only if it may send what these pages ask for.
     by_hub = sent_by_hub(scorer, fleet.repository.spec)
-    if all(may for _, may in by_hub):
-        for credential, _ in by_hub:
-            used.append(credential)
+    if all(recipient.is_permitted for recipient in by_hub):
+        used += [recipient.sent for recipient in by_hub]
     return tuple(dict.fromkeys(used))
 
 

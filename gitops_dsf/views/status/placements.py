@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.intervals import ScoreSpan
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.points import mean_weight, points_needed, points_of
@@ -223,7 +224,7 @@ def _eligible(verdict: Verdict) -> tuple[str, ...]:
 def _with_verdict(
     view: PlacementView,
     verdict: Verdict,
-    spans: Mapping[str, tuple[int, int]],
+    spans: Mapping[str, ScoreSpan],
     *,
     cluster: str | None,
 ) -> PlacementView:
@@ -297,7 +298,7 @@ def _endless(verdict: Verdict) -> Iterator[str]:
 
 
 def _flips(
-    verdict: Verdict, cluster: str | None, spans: Mapping[str, tuple[int, int]]
+    verdict: Verdict, cluster: str | None, spans: Mapping[str, ScoreSpan]
 ) -> Iterator[DecisionFlip]:
     """The last selected cluster and the first that is not; or only the requested cluster."""
     ranking = verdict.ranking

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from gitops_dsf.hub.intervals import ScoreSpan
 from gitops_dsf.hub.points import mean_weight, points_needed
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
@@ -118,7 +119,7 @@ def few_clusters_warnings(pairs: Iterable[VerdictPair]) -> Iterator[PlacementWar
 
 
 def close_warnings(
-    pairs: Iterable[VerdictPair], max_points: int, spans: Mapping[str, tuple[int, int]]
+    pairs: Iterable[VerdictPair], max_points: int, spans: Mapping[str, ScoreSpan]
 ) -> Iterator[CloseDecision]:
     """Warns of decisions that a small change of a score would turn, by the weights people wrote.
 
@@ -172,7 +173,7 @@ def _why_no_cluster(
 
 
 def _close(
-    verdict: Verdict, max_points: int, spans: Mapping[str, tuple[int, int]]
+    verdict: Verdict, max_points: int, spans: Mapping[str, ScoreSpan]
 ) -> Iterator[CloseDecision]:
     """Compares the last cluster that is selected with the first one that is not."""
     ranking = verdict.ranking
