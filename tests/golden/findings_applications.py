@@ -7,6 +7,7 @@ from tests.golden.findings_documents import (
     CLUSTER,
     PROD,
     SET,
+    SHARED,
     Documents,
     add_on,
     below,
@@ -198,6 +199,41 @@ def _labels_in_templates() -> Iterator[tuple[str, Documents]]:
         )
     reading = app(where, "path: '{{ .labels.region }}'}")
     yield case("a template that reads labels of no cluster", clusters=SET, apps=reading)
+
+
+def _names() -> Iterator[tuple[str, Documents]]:
+    yield case(
+        "a Placement of an application",
+        apps=both(APP, placement("{}").replace("name: p", "name: web")),
+    )
+    yield case(
+        "a Placement of an application elsewhere",
+        apps=both(
+            APP, placement("{}").replace("name: p, namespace: argocd", "name: web, namespace: web")
+        ),
+    )
+    yield case(
+        "a Placement of an application in the default namespace",
+        apps=both(APP, placement("{}").replace("name: p, namespace: argocd", "name: web")),
+    )
+    yield case(
+        "an ApplicationSet of an application",
+        apps=both(APP, placement("{}"), named("web", "x-{{name}}")),
+    )
+    yield case(
+        "a ScoredPlacement of an application",
+        apps=both(APP, SHARED.replace("name: shared", "name: web")),
+    )
+    for size in (63, 64):
+        name = "a" * size
+        yield (
+            f"an application of {size} characters",
+            {"apps": app("{name: web}", f"{{name: {name}}}")},
+        )
+        yield case(
+            f"a ScoredPlacement of {size} characters",
+            apps=SHARED.replace("name: shared", f"name: {name}"),
+        )
 
 
 def _generated_names() -> Iterator[tuple[str, Documents]]:

@@ -10,7 +10,6 @@ from tests.golden.findings_documents import (
     QUERY,
     SCORER,
     SETTINGS,
-    SHARED,
     Documents,
     asked,
     below,
@@ -19,7 +18,6 @@ from tests.golden.findings_documents import (
     cluster,
     edge,
     many_of,
-    named,
     ranged,
     second,
     settings,
@@ -35,11 +33,9 @@ from tests.support.repositories import (
     LOCK,
     MANY,
     UPSTREAM,
-    app,
     asking,
     listed,
     masks,
-    placement,
     policy,
 )
 
@@ -199,7 +195,7 @@ def _locks() -> Iterator[tuple[str, Documents]]:
         )
 
 
-def _names() -> Iterator[tuple[str, Documents]]:
+def _score_names() -> Iterator[tuple[str, Documents]]:
     yield "two score names that are equal", {"scorers": both(SCORER, second(score="cpu_score"))}
     yield "two score names of one object", {"scorers": both(SCORER, second(score="CPU-score"))}
     yield case(
@@ -215,38 +211,6 @@ def _names() -> Iterator[tuple[str, Documents]]:
             )
         ),
     )
-    yield case(
-        "a Placement of an application",
-        apps=both(APP, placement("{}").replace("name: p", "name: web")),
-    )
-    yield case(
-        "a Placement of an application elsewhere",
-        apps=both(
-            APP, placement("{}").replace("name: p, namespace: argocd", "name: web, namespace: web")
-        ),
-    )
-    yield case(
-        "a Placement of an application in the default namespace",
-        apps=both(APP, placement("{}").replace("name: p, namespace: argocd", "name: web")),
-    )
-    yield case(
-        "an ApplicationSet of an application",
-        apps=both(APP, placement("{}"), named("web", "x-{{name}}")),
-    )
-    yield case(
-        "a ScoredPlacement of an application",
-        apps=both(APP, SHARED.replace("name: shared", "name: web")),
-    )
-    for size in (63, 64):
-        name = "a" * size
-        yield (
-            f"an application of {size} characters",
-            {"apps": app("{name: web}", f"{{name: {name}}}")},
-        )
-        yield case(
-            f"a ScoredPlacement of {size} characters",
-            apps=SHARED.replace("name: shared", f"name: {name}"),
-        )
 
 
 def _scales() -> Iterator[tuple[str, Documents]]:

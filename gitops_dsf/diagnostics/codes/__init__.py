@@ -10,9 +10,11 @@ Each module has the codes about one subject, in the order of their numbers:
     moves and jobs          paced_moves, maintenance, multikueue
     output and tests        output, score_tests
 
-To add a code, write it at the end of the module of its subject. Its number is one more than the
-last of its section in docs/reference/diagnostics.md, or than a higher one in RETIRED. Write the
-explanation, the bad and the good example, and run `make schemas`, which adds the code to that page.
+To add a code, write it in the module of its subject, in the order of numbers. The first digit of
+its number is that of its section in docs/reference/diagnostics.md, such as 3 for applications and
+Placements. The number is one more than the highest of that section, those in RETIRED included.
+Write the explanation, the bad and the good example, and run `make schemas`, which adds the code to
+that page.
 
 Codes are Python and not YAML: mypy then knows their names where findings are made, and no file is
 parsed when a program starts.

@@ -1,4 +1,4 @@
-"""Checks what OCM and Argo CD would do with ScoredApplications, and where Applications go."""
+"""Checks names, moves and scores of ScoredApplications, and where Argo CD puts Applications."""
 
 from collections.abc import Iterator
 from typing import Final
