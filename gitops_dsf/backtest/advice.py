@@ -14,7 +14,7 @@ from gitops_dsf.backtest.expiry import score_expiries
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.gridscores import GridScores
 from gitops_dsf.backtest.placement import PreparedPlacement, tracks_on_candidates
-from gitops_dsf.backtest.result import Advice, Trial
+from gitops_dsf.backtest.result import Advice, Trial, TriedSetting
 from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.backtest.vectorised import decide
 from gitops_dsf.hub.moves.flapping import moves_back, returns
@@ -106,7 +106,7 @@ def _advice(trials: Sequence[Trial], *, written: Trial) -> Advice:
 
 
 def _with_setting(trials: Sequence[Trial], *, stickiness: int, deadband: int | None) -> Trial:
-    return next(trial for trial in trials if trial.setting == (stickiness, deadband))
+    return next(trial for trial in trials if trial.setting == TriedSetting(stickiness, deadband))
 
 
 def _considered(trials: Sequence[Trial]) -> Sequence[Trial]:

@@ -6,6 +6,7 @@ where numpy is not installed.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -67,6 +68,13 @@ class Figures(Struct, frozen=True, kw_only=True, rename="camel"):
         return [name for name, _ in counts.most_common() if name is not None]
 
 
+class TriedSetting(NamedTuple):
+    """The fields that a trial changes."""
+
+    stickiness: int
+    deadband: int | None
+
+
 class Trial(Struct, frozen=True, kw_only=True):
     """One setting that was tried, and what it leads to."""
 
@@ -81,9 +89,9 @@ class Trial(Struct, frozen=True, kw_only=True):
     """Writes of the scores that the Placement ranks by, on all its candidates."""
 
     @property
-    def setting(self) -> tuple[int, int | None]:
-        """The setting that was tried, in words."""
-        return self.stickiness, self.deadband
+    def setting(self) -> TriedSetting:
+        """The setting that was tried."""
+        return TriedSetting(self.stickiness, self.deadband)
 
 
 class AdvisedField(Struct, frozen=True, kw_only=True):

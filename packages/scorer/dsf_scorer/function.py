@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -44,10 +44,16 @@ _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
 _ROW: Final = msgspec.json.Decoder(_SentSeries)
 
 
-def decode(
-    body: bytes | bytearray, *, max_series: int
-) -> tuple[list[Series], dict[str, Any] | None]:
-    """Series and arguments.
+class DecodedRequest(NamedTuple):
+    """The content of a request."""
+
+    series: list[Series]
+    arguments: dict[str, Any] | None
+    """None if the request has none."""
+
+
+def decode(body: bytes | bytearray, *, max_series: int) -> DecodedRequest:
+    """The series and the arguments of a request.
 
     Raises RefusedError: 400 for no JSON, 413 for too many series, 422 otherwise.
     """
@@ -67,7 +73,8 @@ def decode(
             f"{len(envelope.data)} series in one request; this scoring API takes {max_series}",
             status=413,
         )
-    return [_series(raw, index) for index, raw in enumerate(envelope.data)], envelope.arguments
+    series = [_series(raw, index) for index, raw in enumerate(envelope.data)]
+    return DecodedRequest(series, envelope.arguments)
 
 
 def _series(raw: msgspec.Raw, index: int) -> Series:
