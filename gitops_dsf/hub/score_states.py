@@ -33,7 +33,7 @@ class ScoreState(StrEnum):
     EXPIRING = "expiring"
     """Less than a quarter of the TTL is left. Agents renew at half."""
     EXPIRED = "expired"
-    """OCM counts it as 0."""
+    """Its validUntil has passed: OCM counts it as 0."""
     ENDLESS = "endless"
     """Published without validUntil: OCM counts it forever, even if the agent is gone."""
     EMPTY = "empty"

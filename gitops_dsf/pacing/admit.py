@@ -43,7 +43,10 @@ class Situation:
     """Everything that an admission depends on."""
 
     hub: HubState
-    """Published scores and decisions."""
+    """The clusters with their taints, the sets, Placements, decisions and published scores.
+
+    Cordoned clusters have their taint here before they have it on the hub.
+    """
     paced: Mapping[str, Paced]
     """Paced Placements by namespace/name."""
     ledger: Ledger
@@ -255,7 +258,10 @@ class _AdmissionRun:
         return without_holds
 
     def _obstacle(self, desired: DesiredMove) -> Waiting | None:
-        """The reason why the move waits; None if it may begin."""
+        """The first reason why the move waits; None if it may begin.
+
+        What people or the hub must end comes first, then what ends by itself.
+        """
         situation = self._situation
         if situation.ledger.stopped_since:
             message = "too many moves came back, and nobody has acknowledged it"

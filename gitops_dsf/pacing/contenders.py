@@ -109,5 +109,5 @@ class Contenders:
 
 
 def _spares_decided(cluster: ManagedCluster) -> bool:
-    """Whether a taint keeps only Placements away that are not on the cluster already."""
+    """Whether a taint has the effect NoSelectIfNew: Placements that are there already stay."""
     return any(taint.effect == "NoSelectIfNew" for taint in cluster.taints)

@@ -1,4 +1,4 @@
-"""Reasons why a move waits: which of them pass by themselves, and which need a person.
+"""Reasons why a move waits, and what people are told of an old copy that stays.
 
 A move waits twice. Before it begins, the pace, a maintenance or the scores hold it back. After OCM
 has decided, the old copy stays until the new one is healthy. Labels of metrics, Events, the
@@ -31,7 +31,6 @@ class MoveReason(StrEnum):
     """A maintenance forbids it."""
     UNSETTLED = "Unsettled"
     """A decision that names the target keeps changing, so it is unknown what arrives there."""
-
     HELD = "Held"
     """The application did worse on that cluster a while ago and came back from it."""
     STOPPED = "Stopped"
@@ -106,12 +105,15 @@ class MoveReason(StrEnum):
 
     @property
     def passes(self) -> bool:
-        """Whether it passes within moments by itself, so that people need not be notified."""
+        """Whether an old copy stays only for moments, so that people need not be notified.
+
+        It is asked only of reasons for which an old copy stays.
+        """
         return self in _PASSING
 
     @property
     def is_warning(self) -> bool:
-        """Whether a person should look at it."""
+        """Whether a person should look at an old copy that stays for it."""
         return self in _WARNINGS
 
 
@@ -132,7 +134,6 @@ _WARNINGS: Final = frozenset(
         MoveReason.GENERATORS,
         MoveReason.INFORMER_BROKEN,
         MoveReason.REFUSED,
-        MoveReason.STOPPED,
         MoveReason.TIMED_OUT,
         MoveReason.UNREADABLE,
         MoveReason.WORKLOAD_WOULD_STAY,

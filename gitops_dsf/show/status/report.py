@@ -6,11 +6,11 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.show.status.applications import application_lines
 from gitops_dsf.show.status.clusters import cluster_lines
 from gitops_dsf.show.status.failures import failure_lines
+from gitops_dsf.show.status.matrix import score_lines
 from gitops_dsf.show.status.moves import queue_lines, stop_text
 from gitops_dsf.show.status.placements import placement_lines
 from gitops_dsf.show.status.refuges import refuge_lines
 from gitops_dsf.show.status.scorers import scorer_lines
-from gitops_dsf.show.status.scores import score_lines
 from gitops_dsf.views.status.build import Overview
 from gitops_dsf.wording import plural
 

@@ -85,6 +85,7 @@ class ScorerCondition(Struct):
 
 class ScorerTotals(Struct, rename="camel"):
     clusters: dict[str, int]
+    """The number of clusters by `ScoreState`, each state with its 0, and `unexpected`."""
     min: int | None
     median: int | None
     max: int | None

@@ -197,6 +197,32 @@ def test_states_have_names_in_the_matrix(serve: Serve, run: Run) -> None:
         assert re.search(rf"^  {line}$", out, re.MULTILINE), f"{line}\n{out}"
 
 
+def test_expired_scores_of_a_scorer_are_counted_in_its_row_and_in_json(
+    serve: Serve, run: Run
+) -> None:
+    moment = now()
+    objects = [
+        *joined(*"abc"),
+        scorer("cpu"),
+        scorer("mem"),
+        score("a", "cpu", 5, age=2000, now=moment),
+        score("b", "cpu", 5, age=2000, now=moment),
+        score("c", "cpu", 5, now=moment),
+        *(score(name, "mem", 5, now=moment) for name in "abc"),
+    ]
+    hub = serve(objects)
+    out = run(hub, "status").stdout
+    for line in (
+        r"scorer +health +config +fresh +expired +missing +min .*",
+        r"cpu +Active +- +1 +2 +0 +5 .*",
+        r"mem +Active +- +3 +0 +0 +5 .*",
+    ):
+        assert re.search(rf"^  {line}$", out, re.MULTILINE), f"{line}\n{out}"
+    shown = json.loads(run(hub, "status", "-o", "json").stdout)["scorers"]
+    counted = {one["name"]: one["summary"]["clusters"]["expired"] for one in shown}
+    assert counted == {"cpu": 2, "mem": 0}
+
+
 @pytest.mark.parametrize("moment", ["2026-11-21T10:00:00+99:99", "0000-01-01T00:00:00Z"])
 def test_a_score_that_nobody_can_read_hides_no_other(serve: Serve, run: Run, moment: str) -> None:
     objects = fleet(now=now())
