@@ -232,14 +232,15 @@ def _members(inputs: OrderInputs, eligible: frozenset[str]) -> list[str]:
     for name in inputs.shown:
         if name not in members and name in inputs.busy and name not in inputs.gone:
             members.append(name)
+    # Both lists together may have too many, and then a member that goes makes no room.
+    while len(members) > MAX_CLUSTERS:
+        members.remove(min(reversed(members), key=lambda name: _claim(name, inputs)))
     for name in _newcomers(inputs, eligible, members):
-        weakest = _weakest(members, name, inputs) if len(members) >= MAX_CLUSTERS else None
+        weakest = _weakest(members, name, inputs) if len(members) == MAX_CLUSTERS else None
         if weakest is not None:
             members.remove(weakest)
         if len(members) < MAX_CLUSTERS:
             members.append(name)
-    while len(members) > MAX_CLUSTERS:
-        members.remove(min(reversed(members), key=lambda name: _claim(name, inputs)))
     return members
 
 

@@ -138,13 +138,14 @@ class SafeFolder:
             # Path.resolve() takes twice as long, and raises RuntimeError for links in a circle: of
             # these realpath() returns the path, and `lexists` finds it.
             leads_elsewhere = os.path.realpath(directory) != str(self._real / folder)
-            is_folder = directory.is_dir()
-            if leads_elsewhere or (not is_folder and os.path.lexists(directory)):
+            # In this order: another thread may make the folder between the two questions.
+            exists = os.path.lexists(directory)
+            if leads_elsewhere or (exists and not directory.is_dir()):
                 raise _not_a_folder(directory)
-            if make and not is_folder:
+            if make and not exists:
                 directory.mkdir(parents=True, exist_ok=True)
             # What does not exist yet may still become a link, so it is not remembered.
-            if is_folder or make:
+            if exists or make:
                 self._checked.add(folder)
 
 

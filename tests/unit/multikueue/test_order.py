@@ -189,6 +189,21 @@ def test_a_cluster_with_jobs_gets_a_place_in_a_full_list() -> None:
     assert order.left_out == ("c19", "c20")
 
 
+def test_every_cluster_with_jobs_gets_a_place_in_a_full_list_that_is_restored() -> None:
+    """Another program listed c20 alone. With our clusters there are more than Kueue accepts."""
+    order = next_order(
+        full(
+            shown="c20",
+            last_written=many(20),
+            busy=frozenset({"c20", "c21", "c22"}),
+            decided=frozenset(many(23)),
+            served=frozenset(many(23)),
+        )
+    )
+    assert {"c20", "c21", "c22"} <= set(order.names)
+    assert order.left_out == ("c17", "c18", "c19")
+
+
 @pytest.mark.parametrize("ordered_at", [0.0, 999.0], ids=["due", "not due"])
 def test_who_gets_no_jobs_is_last_at_once(ordered_at: float) -> None:
     assert outcome(unreached=frozenset({"a"}), ordered_at=ordered_at) == (

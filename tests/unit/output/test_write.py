@@ -6,6 +6,7 @@ What is written, what is pruned, what is left alone, and what a kill half-way le
 import itertools
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,25 @@ def test_a_symlink_to_itself_is_no_folder(tmp_path: Path) -> None:
     assert (changes.added, changes.unwanted) == (("x/a",), ("x",))
     with pytest.raises(RepositoryError, match="rendered/x: not a folder"):
         write(tree(x__a="2\n"), rendered, changes)
+
+
+def test_a_folder_that_another_thread_makes_meanwhile_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made_after_a_look(look: Callable[..., bool]) -> Callable[..., bool]:
+        def looked(path: os.PathLike[str], **options: bool) -> bool:
+            answer = look(path, **options)
+            with suppress(FileExistsError):
+                Path(path).mkdir()
+            return answer
+
+        return looked
+
+    folder = SafeFolder(tmp_path)
+    monkeypatch.setattr(Path, "is_dir", made_after_a_look(Path.is_dir))
+    monkeypatch.setattr(os.path, "lexists", made_after_a_look(os.path.lexists))
+    folder.replace("x/a", (b"1\n",), temporary=".a")
+    assert (tmp_path / "x" / "a").read_bytes() == b"1\n"
 
 
 def test_nothing_is_deleted_behind_a_symlink(tmp_path: Path) -> None:
