@@ -110,7 +110,7 @@ lock: $(UV) ## refresh the lock file, and the requirements of new fleet reposito
 	$(UV) $(REQUIREMENTS) >> $(HASHED).new
 	mv $(HASHED).new $(HASHED)
 
-golden: install ## record what the generator renders and what the public Python API is now
+golden: install ## record what is rendered, what people read, the JSON of verbs, and the public Python API
 	$(PY) -m pytest tests/golden tests/contract/test_python_api.py --update-golden -q
 
 demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--fast for less time to watch)

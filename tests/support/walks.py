@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 REST: Final = "..."
-"""A line of an expected output that stands for any lines."""
+"""A line of an expected output that stands for any lines; in the hub suite also for part of one."""
 NEEDS_CONTAINERS: Final = re.compile(
     r"(for name in [\w ]+; do |until )?(docker|kind|clusteradm|make|curl) "
     r"|for name in [\w ]+; do sh -c \"\$\(cat join\.sh\)"

@@ -164,9 +164,9 @@ class ScorerView:
     histogram: Counter[int] = field(init=False)
     """The number of times that OCM counts each value now."""
     oldest: float | None = field(init=False)
-    """Age of the oldest published score, in seconds."""
+    """Age of the oldest published score in seconds, also if it has expired or has no items."""
     _states: dict[datetime | None, StateAndAge] = field(init=False)
-    """State and age of scores that are not empty, by their end."""
+    """State and age of a score by its end, as if it had items."""
 
     def __post_init__(self) -> None:
         # States are computed by the end of a score, because thousands end in the same second.
