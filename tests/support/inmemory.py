@@ -59,6 +59,13 @@ class InMemory(HttpFake):
         SERVERS[self._host] = self
         httpx.AsyncClient.stream = _stream  # type: ignore[method-assign,assignment]
 
+    async def refuse(self) -> None:
+        if self.on_wire:
+            await super().refuse()
+        else:
+            self._serves = False
+            await self._end()
+
     async def stop(self) -> None:
         """Raises what the handler raised.
 

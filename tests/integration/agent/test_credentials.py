@@ -341,7 +341,7 @@ async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
             await until(place.items, what="published")
             assert {common_name(seen) for seen in guarded.seen} == {"one"}
             counted = await _counted(agent, "tls")
-            await guarded.stop()
+            await guarded.refuse()
             spoke.secret("pair", **pair(second, "two"))
             spoke.config("ca", {"ca.crt": others.pem})
             guarded.use_tls(others.server(tmp_path / "server-2", client_authority=second))

@@ -249,7 +249,7 @@ async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(
             assert await agent.failures() == {}
             api.values = (5.0,)
             await until(lambda: server.values("cpu-score") == {"n0": 5}, what="the last score")
-            await server.stop()
+            await server.refuse()
             server.use_tls(second.server(tmp_path / "two", client_authority=clients))
             await server.start()
             api.values, calls = (6.0,), len(server.seen)

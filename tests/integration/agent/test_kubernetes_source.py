@@ -347,7 +347,7 @@ async def test_slow_lists_are_awaited_up_to_the_time_limit(scene: SpokeScene) ->
 
 async def test_an_api_server_that_is_not_there_yet_is_awaited(scene: SpokeScene) -> None:
     scene.put("nodes")
-    await scene.api.stop()
+    await scene.api.refuse()
     async with scene.agent(scored=False) as agent:
         message = await fails(agent, "unreachable", seconds=5)
         assert "the API server does not answer" in message
@@ -360,7 +360,7 @@ async def test_an_api_server_that_went_away_is_noticed(scene: SpokeScene) -> Non
     """A restart of an API server takes less than two minutes. Until then the last numbers count."""
     scene.put("nodes", scoringInterval=20)
     async with scene.agent() as agent:
-        await scene.api.stop()
+        await scene.api.refuse()
         await asyncio.sleep(120)
         assert agent.scorer()["state"] == "running"
         assert len(scene.scoring.seen) >= 6

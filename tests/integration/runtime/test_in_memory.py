@@ -131,7 +131,7 @@ async def credentials(hub: ObjectHub, api: HubApi) -> Outcome:
 async def a_server_that_goes_and_comes(hub: ObjectHub, api: HubApi) -> Outcome:
     some(hub, "a")
     outcomes = [await tried(api.get(f"{MAPS}/a"))]
-    await hub.stop()
+    await hub.refuse()
     outcomes.append(await tried(api.get(f"{MAPS}/a")))
     await hub.start()
     return [*outcomes, await tried(api.get(f"{MAPS}/a"))]
@@ -397,3 +397,16 @@ async def test_a_request_must_not_outlive_its_client() -> None:
         await hub.stop()
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
+
+
+async def test_nobody_gets_the_port_of_a_server_that_refuses_connections() -> None:
+    async with FakeApiServer() as server:
+        await server.refuse()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", server.port)
+        with pytest.raises(OSError, match="in use"):
+            await asyncio.start_server(lambda *_: None, "127.0.0.1", server.port)
+        await server.start()
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.close()
+        await writer.wait_closed()

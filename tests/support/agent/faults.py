@@ -83,7 +83,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
 
             calls = len(faulty.to(WELL))
             peer.failing = True
-            await refusing.stop()
+            await refusing.refuse()
             expected = {f"{name}-score": {reason} for name, (_, reason) in faults.items()} | {
                 f"{REFUSED}-score": {"unreachable"}
             }

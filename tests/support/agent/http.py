@@ -96,6 +96,8 @@ class HttpFake:
         self._tls = tls
         self._port = port
         self._server: asyncio.Server | None = None
+        self._reservation: socket.socket | None = None
+        """Has the port while the server refuses connections."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -124,15 +126,35 @@ class HttpFake:
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(
-            self._accept, "127.0.0.1", self._port, ssl=self._tls, backlog=512
+            self._accept, "127.0.0.1", self._port, ssl=self._tls, backlog=512, reuse_port=True
         )
         self._port = self._server.sockets[0].getsockname()[1]
+        self._release_port()
+
+    async def refuse(self) -> None:
+        """Refuses connections, and ends those that are open, until it is started again.
+
+        The port stays its own. Else another server could get it and answer its clients.
+        """
+        self._reservation = socket.socket()
+        self._reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self._reservation.bind(("127.0.0.1", self._port))
+        await self._end()
 
     async def stop(self) -> None:
+        self._release_port()
+        await self._end()
+
+    async def _end(self) -> None:
         if self._server is not None:
             self._server.close()
         self.drop()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _release_port(self) -> None:
+        if self._reservation is not None:
+            self._reservation.close()
+            self._reservation = None
 
     def drop(self) -> None:
         for task in list(self._tasks):
