@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from gitops_dsf.hub.maintenance import MaintenanceAction
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.scorerlist import INDEX_CONFIGMAP, PART_CONFIGMAPS
@@ -1031,7 +1032,7 @@ def _maintenance(world: "World", drawn: random.Random) -> str:
         return ""
     name, action = (
         drawn.choice(sources.clusters),
-        drawn.choice(["MaintenanceDocument", "MaintenanceDocument", "Cordon", "Freeze"]),
+        drawn.choice([MaintenanceAction.DRAIN, *MaintenanceAction]),
     )
     start = world_loop().wall() + drawn.uniform(0, 600)
     drain = MaintenanceDocument(

@@ -14,6 +14,7 @@ from typing import Any, Final
 from unittest import mock
 
 from gitops_dsf.diagnostics import Severity
+from gitops_dsf.hub.maintenance import MaintenanceAction
 from gitops_dsf.pipeline import produce
 from gitops_dsf.reconciler import settings
 from gitops_dsf.render import scorerlist
@@ -67,7 +68,7 @@ class MaintenanceDocument:
     """A Maintenance document. Times are Unix seconds."""
 
     cluster: str
-    action: str
+    action: MaintenanceAction
     start: float
     end: float
 
@@ -361,7 +362,7 @@ def _application(name: str, scorer: str, source: Sources) -> Object:
 
 def _maintenance(drain: MaintenanceDocument) -> Object:
     spec = {
-        "action": drain.action,
+        "action": drain.action.value,
         "clusters": [drain.cluster],
         "start": datetime.fromtimestamp(int(drain.start), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "end": datetime.fromtimestamp(int(drain.end), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

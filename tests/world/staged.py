@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from dsf_agent.configuration.settings import Waits
+from gitops_dsf.hub.maintenance import MaintenanceAction
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP
 from gitops_dsf.hub.scorerlist import PART_CONFIGMAPS
 from tests.support.agent.http import RecordedRequest
@@ -91,7 +92,9 @@ def _drain(world: "World", _drawn: random.Random) -> str:
     """The cluster with most applications is drained."""
     name = _fullest(world)
     start = world_loop().wall()
-    drain = MaintenanceDocument(cluster=name, action="Drain", start=start, end=start + 1200.0)
+    drain = MaintenanceDocument(
+        cluster=name, action=MaintenanceAction.DRAIN, start=start, end=start + 1200.0
+    )
     world.merge(replace(world.sources, drains=(drain,)), f"Drain {name}")
     return name
 
