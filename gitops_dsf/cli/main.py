@@ -98,6 +98,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # For 2,000 clusters the collector took 6 % of a render. Verbs that run for long enable it
     # again.
     gc.disable()
+    # Else pydantic 2 looks for plug-ins in every installed distribution: 10 ms and 0.8 MB.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     code = exit_code_of(sys.argv[1:])
     # At its end the interpreter searches the whole heap for cycles, which took 70 ms after
     # `validate` of a small repository, and frees each object. The system frees the memory anyway.

@@ -124,6 +124,22 @@ def test_validate_and_backtest_import_and_end_without_needless_work(tmp_path: Pa
     assert said.splitlines()[-1:] == ["[0, 0] [] quiet"]
 
 
+WITHOUT_DISTRIBUTIONS = """
+import importlib.metadata, sys
+from gitops_dsf.cli.main import main
+# pydantic calls it to look for plug-ins.
+importlib.metadata.distributions = None
+sys.argv = ["gitops-dsf", "validate", sys.argv[1]]
+main()
+"""
+
+
+def test_a_command_looks_for_no_plugins_of_pydantic(tmp_path: Path) -> None:
+    scaffold(target=tmp_path / "fleet", name="fleet")
+    said = output_of(sys.executable, "-c", WITHOUT_DISTRIBUTIONS, tmp_path / "fleet")
+    assert "DSF175" in said
+
+
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["--help", "validate"], ["--debug", "--help", "render"]]
 )
