@@ -112,7 +112,7 @@ def _sentence_schema(shape: type) -> Schema:
     """The schema of a value that is a sentence in JSON."""
     if shape is Worded:
         return {"type": "string"}
-    raise NotImplementedError(shape)
+    raise NotImplementedError(shape)  # which msgspec expects of a hook for any other type
 
 
 def _schema(verb: str, shapes: tuple[Any, ...]) -> Schema:

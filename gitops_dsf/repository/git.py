@@ -24,7 +24,7 @@ SHORT: Final = 10
 _SET_FOR_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """Variables that git sets for its hooks. They would override the folder that was named."""
 
-_FOUND: Final = re.compile(rb"([0-9a-f]+) (\w+) ([0-9]+)\n")
+_OBJECT_HEADER: Final = re.compile(rb"([0-9a-f]+) (\w+) ([0-9]+)\n")
 """The line of `git cat-file --batch` before the content of an object: its name, kind and size."""
 
 
@@ -107,14 +107,14 @@ class Objects:
         if not answer:
             raise self._failure()
         # Without an object git answers with the line, and "missing" or "ambiguous" behind it.
-        found = _FOUND.fullmatch(answer)
-        if found is None:
+        header = _OBJECT_HEADER.fullmatch(answer)
+        if header is None:
             return None
-        content = self._answers.read(int(found[3]))
+        content = self._answers.read(int(header[3]))
         # A line break ends the answer.
         if not self._answers.read(1):
             raise self._failure()
-        return Object(found[1].decode(), found[2].decode(), content)
+        return Object(header[1].decode(), header[2].decode(), content)
 
     @cached_property
     def _process(self) -> subprocess.Popen[bytes]:
@@ -222,8 +222,8 @@ class Repository:
         """
         with self.reader() as reader:
             for name in objects:
-                found = reader.find(name.encode())
-                yield None if found is None else found.content
+                blob = reader.find(name.encode())
+                yield None if blob is None else blob.content
 
     def reader(self) -> AbstractContextManager[Objects]:
         """Context manager for the process that reads objects: that of `reading`, or a new one."""
@@ -297,8 +297,8 @@ class Repository:
         # none in its input. ^{commit} makes a tag the commit that it names.
         names = [os.fsencode(f"{revision}^{{commit}}") for revision in revisions]
         with self.reader() as reader:
-            found = [reader.find(name) for name in names]
-        return [None if commit is None else commit.name for commit in found]
+            commits = [reader.find(name) for name in names]
+        return [None if commit is None else commit.name for commit in commits]
 
 
 def _environment() -> dict[str, str]:

@@ -309,6 +309,11 @@ class Verdict:
         return printed
 
 
+def outcome_text(verdict: Verdict) -> str:
+    """The reason why OCM does not schedule a Placement: the first note, or else the outcome."""
+    return verdict.notes[0] if verdict.notes else str(verdict.outcome)
+
+
 def _printed_decision(page: DecisionObject) -> Decision:
     return Decision(page.name, page.labels, page.clusters)
 

@@ -323,6 +323,7 @@ class Git:
                     "PUSH", {"branch": branch, "before": expected, "after": commit}, seconds
                 )
                 return b""
+        # Of git it models what the reconciler sends: a new command of it has to be added here.
         raise NotImplementedError(f"git {verb} {arguments}")
 
     def _imported(self, commands: bytes) -> str:

@@ -36,6 +36,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState, Outcome, Verdict, explain, simulate_placement
 from gitops_dsf.simulator.prioritizers import Prioritizer
 from gitops_dsf.simulator.scheduler import as_people_wrote
+from gitops_dsf.simulator.verdict import outcome_text
 
 MAX_FOLLOWED: Final = 64
 """Clusters whose scores are followed: those that left, joined or are decided, and the best."""
@@ -225,8 +226,7 @@ def _doubt(record: Record, verdict: Verdict, after: Collection[str]) -> str:
             " when it was found"
         )
     if verdict.outcome is not Outcome.SCHEDULED:
-        reason = verdict.notes[0] if verdict.notes else verdict.outcome
-        return f"the simulator has no decision: {reason}"
+        return f"the simulator has no decision: {outcome_text(verdict)}"
     if verdict.chosen != frozenset(after):
         chosen = ", ".join(sorted(verdict.chosen)[:5]) or "no cluster"
         return f"by what the hub held when this was recorded, the simulator would choose {chosen}"

@@ -5,7 +5,7 @@ from typing import assert_never
 from gitops_dsf.views.status.joborders import OrderNote, OrderProblem
 from gitops_dsf.views.status.placements import (
     NextUnknown,
-    NotScheduled,
+    NothingDecided,
     PlacementNote,
     TooFewClusters,
 )
@@ -16,9 +16,9 @@ def placement_note_text(note: PlacementNote) -> str:
     match note:
         case NextUnknown(cause=cause):
             return f"what OCM would decide is not known: {cause}"
-        case NotScheduled(outcome=outcome, reason=""):
+        case NothingDecided(outcome=outcome, reason=""):
             return str(outcome)
-        case NotScheduled(outcome=outcome, reason=reason):
+        case NothingDecided(outcome=outcome, reason=reason):
             return f"{outcome}: {reason}"
         case TooFewClusters(message=message):
             return message

@@ -13,6 +13,7 @@ from gitops_dsf.resolve.next_score import NextScore
 from gitops_dsf.simulator import Outcome, Verdict, explain
 from gitops_dsf.simulator.certainty import Certainty, certainty
 from gitops_dsf.simulator.scheduler import as_people_wrote
+from gitops_dsf.simulator.verdict import outcome_text
 from gitops_dsf.views.preview.verdictpairs import VerdictPair
 
 MAX_CHOICE: Final = 3
@@ -151,8 +152,7 @@ def reason_of(
     if verdict is None:
         return DecisionReason(cause=PlacementRemoved())
     if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
-        message = verdict.notes[0] if verdict.notes else str(verdict.outcome)
-        return DecisionReason(cause=NotDecided(message=message))
+        return DecisionReason(cause=NotDecided(message=outcome_text(verdict)))
     by_scores = as_people_wrote(verdict)
     # People ask why a Placement leaves. A new one leaves nothing, so they ask why it goes there.
     cluster = (origin or target)[0]

@@ -73,7 +73,7 @@ class NextUnknown:
 
 
 @dataclass(frozen=True)
-class NotScheduled:
+class NothingDecided:
     """OCM decides nothing."""
 
     outcome: Outcome
@@ -89,7 +89,7 @@ class TooFewClusters:
     """The message of the condition PlacementSatisfied."""
 
 
-PlacementNote = NextUnknown | NotScheduled | TooFewClusters
+PlacementNote = NextUnknown | NothingDecided | TooFewClusters
 
 
 class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -230,7 +230,7 @@ def _with_verdict(
 ) -> PlacementView:
     if verdict.ranking is None or verdict.outcome is not Outcome.SCHEDULED:
         reason = next(iter(verdict.notes), "") or verdict.status.message
-        return structs.replace(view, note=Worded(NotScheduled(verdict.outcome, reason)))
+        return structs.replace(view, note=Worded(NothingDecided(verdict.outcome, reason)))
     chosen = tuple(sorted(verdict.chosen))
     note = None
     satisfied = verdict.satisfied

@@ -24,7 +24,7 @@ from gitops_dsf.views.preview.warnings.placements import (
     NotScheduled,
     UnboundSets,
 )
-from gitops_dsf.views.status.placements import NotScheduled as NothingDecided
+from gitops_dsf.views.status.placements import NothingDecided
 
 KEY = "argocd/web"
 APPLICATIONS = tuple(f"app-{number}" for number in range(6))

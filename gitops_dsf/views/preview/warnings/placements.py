@@ -10,6 +10,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import Flip
 from gitops_dsf.simulator.scheduler import as_people_wrote
+from gitops_dsf.simulator.verdict import outcome_text
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.hubstate import hub_state
 from gitops_dsf.views.preview.verdictpairs import VerdictPair
@@ -97,7 +98,7 @@ def filter_warnings(
     for key in applied(head).placements:
         verdict = simulate(state, key)
         if verdict.outcome is not Outcome.SCHEDULED:
-            yield NotScheduled(placement=key, cause=_outcome(verdict))
+            yield NotScheduled(placement=key, cause=outcome_text(verdict))
         elif not verdict.scores:
             yield NoCluster(
                 placement=key,
@@ -113,7 +114,7 @@ def few_clusters_warnings(pairs: Iterable[VerdictPair]) -> Iterator[PlacementWar
         if verdict is None or not pair.touched:
             continue
         if verdict.outcome in {Outcome.PANIC, Outcome.UNSUPPORTED, Outcome.FAILED}:
-            yield NotScheduled(placement=pair.placement, cause=_outcome(verdict))
+            yield NotScheduled(placement=pair.placement, cause=outcome_text(verdict))
         elif verdict.outcome is Outcome.SCHEDULED:
             yield from _few_clusters(pair, verdict)
 
@@ -146,11 +147,6 @@ def _few_clusters(pair: VerdictPair, verdict: Verdict) -> Iterator[NoCluster | F
         # Too few is news only if the change makes it worse.
         wanted = selected + verdict.unscheduled
         yield FewClusters(placement=pair.placement, selected=selected, wanted=wanted)
-
-
-def _outcome(verdict: Verdict) -> str:
-    """The reason why OCM does not schedule a Placement."""
-    return verdict.notes[0] if verdict.notes else str(verdict.outcome)
 
 
 def _why_no_cluster(
