@@ -372,13 +372,13 @@ class FakeApiServer(HttpFake):
                 }
                 for path in found
             ]
-            return _reply({"kind": "APIResourceList", "resources": resources})
+            return SentReply.of({"kind": "APIResourceList", "resources": resources})
         groups: dict[str, set[str]] = {}
         for path in served:
             head, *rest = path.strip("/").split("/")
             if head == "apis":
                 groups.setdefault(rest[0], set()).add(rest[1])
-        return _reply(
+        return SentReply.of(
             {
                 "groups": [
                     {"name": name, "versions": [{"version": one} for one in sorted(versions)]}
@@ -408,7 +408,7 @@ class FakeApiServer(HttpFake):
         accept = seen.headers.get("accept", "")
         if "as=Table" in accept:
             rows = [{"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for item in found]
-            return _reply({"kind": "Table", "rows": rows})
+            return SentReply.of({"kind": "Table", "rows": rows})
         sizes = [size for size in (self.page, int(query.get("limit", "0"))) if size]
         start = int(query.get("continue", "0"))
         end = start + min(sizes, default=len(found))
@@ -417,7 +417,7 @@ class FakeApiServer(HttpFake):
         if "as=PartialObjectMetadataList" in accept:
             shown = [{"metadata": item["metadata"]} for item in shown]
         metadata = {"resourceVersion": str(self.version), **more}
-        return _reply({"kind": f"{target.kind}List", "metadata": metadata, "items": shown})
+        return SentReply.of({"kind": f"{target.kind}List", "metadata": metadata, "items": shown})
 
     def _watch(self, target: ApiTarget, seen: RecordedRequest) -> SentReply | Stream:
         if self.live:
@@ -431,7 +431,7 @@ class FakeApiServer(HttpFake):
             return Stream(pieces=self._changes(watch))
         if self.watches is not None:
             return Stream(pieces=_told(self.watches.pop(0) if self.watches else [HANG]))
-        return _reply(
+        return SentReply.of(
             {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.version)}}}
         )
 
@@ -465,7 +465,7 @@ class FakeApiServer(HttpFake):
         )
         before = self.objects.get(key)
         if seen.method == "GET":
-            return _missing(target) if before is None else _reply(before)
+            return _missing(target) if before is None else SentReply.of(before)
         applies = seen.headers.get("content-type") == APPLY and not target.sub
         if seen.method == "POST":
             if self.namespaces is not None and target.namespace not in self.namespaces:
@@ -485,13 +485,13 @@ class FakeApiServer(HttpFake):
                 self._note(word, body)
                 if target.kind not in self.stuck:
                     self._forget(key)
-            return _reply({"kind": "Status", "status": "Success"})
+            return SentReply.of({"kind": "Status", "status": "Success"})
         try:
             after = self._after(target, seen, body, before or {})
         except scorewrites.RefusedError as error:
             return failure(error.status, str(error))
         if dry or (before is not None and after == before):
-            return _reply(after)
+            return SentReply.of(after)
         self._note(word, body)
         stored = self._store(key, after)
         return self._stored_reply(key, stored, status=200 if before is not None else 201)
@@ -502,7 +502,7 @@ class FakeApiServer(HttpFake):
 
     def _stored_reply(self, key: Key, item: Object, *, status: int) -> SentReply:  # noqa: ARG002 - see the world
         """The answer to a write: the object as it is stored now."""
-        return _reply(item, status=status)
+        return SentReply.of(item, status=status)
 
     def _after(
         self, target: ApiTarget, seen: RecordedRequest, body: Object, before: Object
@@ -568,16 +568,8 @@ def _http_date(seconds: int) -> str:
     return formatdate(seconds, usegmt=True)
 
 
-def _reply(plain: object, *, status: int = 200) -> SentReply:
-    return SentReply(
-        status=status,
-        body=msgspec.json.encode(plain),
-        headers={"Content-Type": "application/json"},
-    )
-
-
 def failure(status: int, message: str) -> SentReply:
-    return _reply(
+    return SentReply.of(
         {"kind": "Status", "status": "Failure", "message": message, "code": status}, status=status
     )
 

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 import httpx
 
-from tests.support.agent.http import Answer, HttpFake, PeerFault, RecordedRequest, Stream
+from tests.support.agent.http import REASON, Answer, HttpFake, PeerFault, RecordedRequest, Stream
 from tests.support.leanhttp import LeanRequest, LeanResponse, LeanStream, tell_sending
 
 SCHEME: Final = "http://"
@@ -27,8 +27,6 @@ PREFIX: Final = f"{SCHEME}{HOST}"
 NUMBERS: Final = count(1)
 SERVERS: Final = WeakValueDictionary[str, "InMemory"]()
 """By host."""
-REASON: Final = "Whatever"
-"""Of every status, as on the wire."""
 DISCONNECTED: Final = "Server disconnected without sending a response."
 ANSWERED_ON_WIRE: Final = httpx.AsyncClient.stream
 

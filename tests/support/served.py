@@ -21,15 +21,13 @@ from typing import Any, Final
 
 import httpx
 
-from tests.support.agent.http import PeerFault, SentReply
+from tests.support.agent.http import REASON, PeerFault, SentReply
 from tests.support.apiserver import FakeApiServer
 from tests.support.leanhttp import LeanRequest, LeanResponse, tell_sent
 
 HOST: Final = "served-in-memory-"
 PREFIX: Final = f"http://{HOST}"
 NUMBERS: Final = count(1)
-REASON: Final = "Whatever"
-"""Of every status, as on the wire."""
 ANSWERED_ON_WIRE: Final = httpx.Client.stream
 
 

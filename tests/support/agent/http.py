@@ -9,8 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 from urllib.parse import parse_qs, unquote, urlsplit
+
+import msgspec
+
+REASON: Final = "Whatever"
+"""The reason phrase of every status: no client may depend on it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +57,7 @@ class SentReply:
     ) -> "SentReply":
         return cls(
             status=status,
-            body=json.dumps(plain).encode(),
+            body=msgspec.json.encode(plain),
             headers={"Content-Type": "application/json", **(headers or {})},
         )
 
@@ -206,7 +211,7 @@ class HttpFake:
             return await self._stream(answer, reader, writer)
         named = {"Content-Length": str(len(answer.body)), **answer.headers}
         lines = [
-            f"HTTP/1.1 {answer.status} Whatever",
+            f"HTTP/1.1 {answer.status} {REASON}",
             *(f"{name}: {value}" for name, value in named.items()),
         ]
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
@@ -259,7 +264,7 @@ def chunk(data: bytes) -> bytes:
 
 def head(*, length: int | None = None, status: int = 200, extra: str = "") -> bytes:
     """The first bytes of an answer, for faults."""
-    lines = [f"HTTP/1.1 {status} Whatever", "Content-Type: application/json"]
+    lines = [f"HTTP/1.1 {status} {REASON}", "Content-Type: application/json"]
     if length is not None:
         lines.append(f"Content-Length: {length}")
     if extra:
